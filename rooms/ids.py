@@ -1,0 +1,34 @@
+"""Ids that sort by time and cannot be guessed."""
+
+import secrets
+import time
+
+# Crockford's alphabet in lower case: digits before letters in every collation, no i, l, o or u to misread.
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+# 55 bits of microseconds last until the year 3111; 80 random bits make two ids of one microsecond differ.
+TIME_CHARACTERS = 11
+RANDOM_CHARACTERS = 16
+LENGTH = len("q_") + TIME_CHARACTERS + RANDOM_CHARACTERS
+
+
+def _encode(number: int, width: int) -> str:
+    return "".join(ALPHABET[(number >> shift) & 31] for shift in range(5 * (width - 1), -1, -5))
+
+
+def _new_id(prefix: str) -> str:
+    microseconds = time.time_ns() // 1000
+    random = _encode(secrets.randbits(5 * RANDOM_CHARACTERS), RANDOM_CHARACTERS)
+    return f"{prefix}_{_encode(microseconds, TIME_CHARACTERS)}{random}"
+
+
+def new_question_id() -> str:
+    return _new_id("q")
+
+
+def new_answer_id() -> str:
+    return _new_id("a")
+
+
+def new_message_id() -> str:
+    return _new_id("m")

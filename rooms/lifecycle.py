@@ -1,0 +1,297 @@
+"""The life of a question, and the only writer of it.
+
+    ask ─> open ─┬─ answer ───> answered ─┐
+                 ├─ decline ──> declined ─┤
+                 ├─ expire ───> expired ──┼─> deliver: the result has reached the agent
+                 └─ withdraw ─> withdrawn ┘
+
+    wait_started / wait_ended: an agent is, or no longer is, waiting for an open question.
+
+Each verb is one transaction. It changes the question only if it is still in the state that the verb needs,
+takes the room's next revision, and sends `room_changed` after commit. The first to settle a question wins in
+the database; everybody else gets `AlreadySettled` with the question as it is now.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from rooms.colors import color_of
+from rooms.models import AgentKey, Answer, Membership, Message, Question, QuestionQuerySet, Room
+from rooms.payload import Ask, Choice, check_choices, parse_prompts
+from rooms.signals import room_changed
+
+# How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
+# a killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.
+LEASE_SECONDS = 20
+
+# One sweep settles at most this many questions, so that it never holds up the next.
+SWEEP_LIMIT = 200
+
+
+# What `request.user` is; the pages let only signed-in people come this far.
+Person = AbstractBaseUser | AnonymousUser
+
+
+class AlreadySettled(Exception):
+    """Somebody or something was first; `question` is what they left."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(f"{question.pk} is {question.status}")
+        self.question = question
+
+
+class AskedDifferently(Exception):
+    """The same idempotency key came with another question."""
+
+
+# ---- asking ----------------------------------------------------------------------------------------------
+
+
+def ask(room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "") -> tuple[Question, bool]:
+    """A new open question and True; or the one this agent asked before, as it is now, and False."""
+    idempotency_hash = _idempotency_hash(key, asked, idempotency_key)
+    prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
+    body_hash = _hash(prompts, asked.default)
+    if idempotency_hash:
+        before = _asked_before(room, idempotency_hash, body_hash)
+        if before:
+            return before, False
+    now = timezone.now()
+    timeout = asked.timeout_seconds
+    defaults = asked.default_choices
+    question = Question(
+        room=room,
+        key=key,
+        agent_name=asked.agent.name,
+        agent_color=asked.agent.color or color_of(asked.agent.name),
+        session_id=asked.session_id,
+        tool_use_id=asked.tool_use_id,
+        idempotency_hash=idempotency_hash,
+        body_hash=body_hash,
+        prompts=prompts,
+        context={name: text for name, text in asked.context.model_dump().items() if text},
+        default_choices=None if defaults is None else _as_json(defaults),
+        asked_at=now,
+        expires_at=now + timedelta(seconds=timeout) if timeout else None,
+    )
+    try:
+        with transaction.atomic():
+            question.position = question.revision = _next_revision(room.pk, question.pk)
+            question.save(force_insert=True)
+    except IntegrityError:
+        # The same ask came in twice at once, and the other one was first.
+        before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None
+        if not before:
+            raise
+        return before, False
+    return question, True
+
+
+def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question | None:
+    before = Question.objects.with_answer().filter(room=room, idempotency_hash=idempotency_hash).first()
+    if before and before.body_hash != body_hash:
+        raise AskedDifferently
+    return before
+
+
+def _idempotency_hash(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
+    """A tool use is the same for whoever repeats it; a key of the agent's choosing only for itself."""
+    if idempotency_key:
+        return _hash("key", key.pk if key else None, idempotency_key)
+    if asked.session_id and asked.tool_use_id:
+        return _hash("tool use", asked.session_id, asked.tool_use_id)
+    return None
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+# ---- settling --------------------------------------------------------------------------------------------
+
+
+def answer(
+    question: Question,
+    choices: Sequence[Choice | dict[str, Any]],
+    *,
+    via: Answer.Via,
+    user: Person | None = None,
+) -> Question:
+    """Settle with what a person chose; only what was offered, or a text of their own, can be chosen."""
+    checked = check_choices(parse_prompts(question.prompts), choices)
+    given = Answer(via=via, choices=_as_json(checked), **_person(user))
+    return _settle_in_time(question, Question.Status.ANSWERED, given)
+
+
+def decline(question: Question, user: Person, reason: str = "") -> Question:
+    """Settle without a choice: a person pressed Skip."""
+    given = Answer(via=Answer.Via.WEB, reason=reason, **_person(user))
+    return _settle_in_time(question, Question.Status.DECLINED, given)
+
+
+def withdraw(question: Question) -> Question:
+    """Settle because the agent took its question back."""
+    return _settle(question, Question.Status.WITHDRAWN)
+
+
+def expire(question: Question) -> Question:
+    """Settle because the deadline passed; with the default only if the question named one."""
+    default = None
+    if question.default_choices is not None:
+        default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
+    return _settle(question, Question.Status.EXPIRED, default)
+
+
+def _settle_in_time(question: Question, status: Question.Status, given: Answer) -> Question:
+    """An answer that comes after the deadline is late even if no sweep has been by yet."""
+    if question.is_open and question.expires_at and question.expires_at <= timezone.now():
+        raise AlreadySettled(expire(question))
+    return _settle(question, status, given)
+
+
+def _settle(question: Question, status: Question.Status, given: Answer | None = None) -> Question:
+    now = timezone.now()
+    with transaction.atomic():
+        won = Question.objects.open().filter(pk=question.pk).update(status=status, settled_at=now)
+        if won:
+            revision = _take_revision(question.pk, is_settled=True)
+            if given:
+                given.question_id, given.room_id = question.pk, question.room_id
+                given.answered_at, given.position = now, revision
+                given.save(force_insert=True)
+    settled = Question.objects.with_answer().get(pk=question.pk)
+    if not won:
+        raise AlreadySettled(settled)
+    return settled
+
+
+def _person(user: Person | None) -> dict[str, Any]:
+    if user is None:
+        return {}
+    username = user.get_username()
+    full_name = getattr(user, "get_full_name", str)()
+    return {"user_id": user.pk, "username": username, "person_name": full_name or username}
+
+
+def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+    return [choice.model_dump(by_alias=True) for choice in choices]
+
+
+# ---- waiting and delivery --------------------------------------------------------------------------------
+
+
+def wait_started(question_id: str) -> None:
+    """An agent waits: it is active for the length of a lease."""
+    renewed = Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
+    if not renewed:
+        _change(question_id, Question.objects.open(), agent_active=True, **_lease())
+
+
+def wait_ended(question_id: str) -> None:
+    """The agent stopped waiting, and says so or hung up."""
+    waited_for = Question.objects.open().filter(agent_active=True)
+    _change(question_id, waited_for, agent_active=False, waiting_until=timezone.now())
+
+
+def renew_leases(question_ids: Sequence[str]) -> None:
+    """Agents still wait for these: one statement for all, and one for each that was marked as gone."""
+    waiting = Question.objects.open().filter(pk__in=question_ids)
+    waiting.filter(agent_active=True).update(**_lease())
+    for question_id in waiting.filter(agent_active=False).values_list("pk", flat=True):
+        wait_started(question_id)
+
+
+def deliver(question_id: str) -> None:
+    """The result went out to an agent that waited for it."""
+    undelivered = Question.objects.filter(settled_at__isnull=False, delivered_at=None)
+    _change(question_id, undelivered, delivered_at=timezone.now())
+
+
+def sweep() -> None:
+    """Expire what is due and mark agents that left; any number of processes may do so at once."""
+    for question in Question.objects.due()[:SWEEP_LIMIT]:
+        try:
+            expire(question)
+        except AlreadySettled:
+            continue
+    for question_id in Question.objects.abandoned().values_list("pk", flat=True)[:SWEEP_LIMIT]:
+        _change(question_id, Question.objects.abandoned(), agent_active=False)
+
+
+def _lease() -> dict[str, datetime]:
+    now = timezone.now()
+    return {"waiting_until": now + timedelta(seconds=LEASE_SECONDS), "last_seen_at": now}
+
+
+def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> None:
+    """Change a mark beside the state, if the question is still one of the changeable: one caller wins."""
+    with transaction.atomic():
+        if changeable.filter(pk=question_id).update(**fields):
+            _take_revision(question_id)
+
+
+# ---- rooms and their timeline ----------------------------------------------------------------------------
+
+
+def create_room(
+    slug: str, *, name: str = "", is_open: bool = False, members: Iterable[AbstractBaseUser] = ()
+) -> Room:
+    """A room with its members; an existing one is left as it is but for new members."""
+    with transaction.atomic():
+        room, _ = Room.objects.get_or_create(slug=slug, defaults={"name": name or slug, "is_open": is_open})
+        for user in members:
+            Membership.objects.get_or_create(room=room, user_id=user.pk)
+    return room
+
+
+def archive_room(room: Room) -> None:
+    """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
+    for question in room.questions.open():
+        try:
+            withdraw(question)
+        except AlreadySettled:
+            continue
+    Room.objects.filter(pk=room.pk).update(archived_at=timezone.now())
+
+
+def say(room: Room, user: Person, content: str) -> Message:
+    """A person writes to the agents of the room."""
+    sender = _person(user)["person_name"]
+    return post_message(room, user=user, sender=sender, sender_type=Message.SenderType.HUMAN, content=content)
+
+
+def post_message(room: Room, **fields: Any) -> Message:
+    """Add a line to the room's timeline."""
+    message = Message(room=room, **fields)
+    with transaction.atomic():
+        message.position = _next_revision(room.pk)
+        message.save(force_insert=True)
+    return message
+
+
+def _take_revision(question_id: str, *, is_settled: bool = False) -> int:
+    """Give a question that has just changed the room's next revision."""
+    room_id = Question.objects.values_list("room_id", flat=True).get(pk=question_id)
+    revision = _next_revision(room_id, question_id, is_settled=is_settled)
+    Question.objects.filter(pk=question_id).update(revision=revision)
+    return revision
+
+
+def _next_revision(room_id: int, question_id: str | None = None, *, is_settled: bool = False) -> int:
+    """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
+    Room.objects.filter(pk=room_id).update(revision=F("revision") + 1, changed_at=timezone.now())
+    revision = Room.objects.values_list("revision", flat=True).get(pk=room_id)
+    transaction.on_commit(
+        lambda: room_changed.send_robust(
+            Room, room_id=room_id, revision=revision, question_id=question_id, is_settled=is_settled
+        )
+    )
+    return revision

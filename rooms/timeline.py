@@ -1,0 +1,90 @@
+"""A room's questions, answers and messages in one order: the order in which they were committed.
+
+Each has a `position`, the room's revision at which it came to be, so three short index reads merge into a
+page of the timeline however long the room's past is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from rooms.models import Answer, Message, Question, Room
+
+Entry = Question | Answer | Message
+
+
+class UnknownEntry(LookupError):
+    """No entry of this room has that id."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed in a room after some revision, as it is now."""
+
+    revision: int
+    questions: list[Question]
+    messages: list[Message]
+
+
+def position_of(room: Room, entry_id: str) -> int:
+    """Where an entry stands, by its id."""
+    models: dict[str, type[Entry]] = {"q_": Question, "a_": Answer, "m_": Message}
+    # PostgreSQL takes no NUL, not even to look for it.
+    model: Any = None if "\x00" in entry_id else models.get(entry_id[:2])
+    position = (
+        model and model.objects.filter(room=room, pk=entry_id).values_list("position", flat=True).first()
+    )
+    if not position:
+        raise UnknownEntry(entry_id)
+    return position
+
+
+def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
+    """Oldest first: what agents read, answers included."""
+    after = {"room": room, "position__gt": position}
+    entries: list[Entry] = [
+        *Question.objects.with_answer().filter(**after).order_by("position")[:limit],
+        *Answer.objects.select_related("question").filter(**after).order_by("position")[:limit],
+        *Message.objects.filter(**after).order_by("position")[:limit],
+    ]
+    return sorted(entries, key=lambda entry: entry.position)[:limit]
+
+
+def page_before(room: Room, position: int | None, limit: int) -> tuple[list[Question | Message], int | None]:
+    """Newest first, without open questions: what a page shows, and where the next page begins."""
+    before = {"room": room, **({} if position is None else {"position__lt": position})}
+    settled = Question.objects.with_answer().filter(**before).exclude(status=Question.Status.OPEN)
+    entries: list[Question | Message] = [
+        *settled.order_by("-position")[: limit + 1],
+        *Message.objects.filter(**before).order_by("-position")[: limit + 1],
+    ]
+    entries.sort(key=lambda entry: entry.position, reverse=True)
+    shown = entries[:limit]
+    return shown, shown[-1].position if len(entries) > limit else None
+
+
+def changes_after(room_id: int, revision: int, limit: int) -> Changes | None:
+    """Everything that changed later; None for too much of it, or for a revision that is yet to come."""
+    # Read first: whatever has this revision or an earlier one is visible to the reads below.
+    current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
+    if revision > current:
+        return None
+    questions = Question.objects.with_answer().filter(room_id=room_id, revision__gt=revision)
+    messages = Message.objects.filter(room_id=room_id, position__gt=revision)
+    changes = Changes(
+        current,
+        list(questions.order_by("revision")[: limit + 1]),
+        list(messages.order_by("position")[: limit + 1]),
+    )
+    return changes if len(changes.questions) + len(changes.messages) <= limit else None
+
+
+def in_groups(entries: Sequence[Question | Message]) -> list[list[Question | Message]]:
+    """Neighbouring log lines of one sender together, everything else on its own."""
+
+    def group(entry: Question | Message) -> object:
+        is_log = isinstance(entry, Message) and entry.kind == Message.Kind.LOG
+        return ("log", entry.sender) if is_log and isinstance(entry, Message) else entry.pk
+
+    return [list(neighbours) for _, neighbours in groupby(entries, key=group)]
