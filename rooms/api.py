@@ -1,0 +1,362 @@
+"""The agents' JSON API: each view parses, calls one verb and responds.
+
+Under ASGI `live.py` takes the calls that wait before they come here; under WSGI they answer at once.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from typing import Any, NoReturn
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from rooms import access, lifecycle, openapi, problems, timeline, wire
+from rooms.conf import setting
+from rooms.models import AgentKey, Answer, Message, Question
+from rooms.payload import (
+    IDENTIFIER_LENGTH,
+    MESSAGE_TYPES,
+    FieldError,
+    InvalidPayload,
+    NewMessage,
+    ReportedAnswer,
+    ResponseContent,
+    parse,
+    parse_ask,
+    parse_prompts,
+)
+from rooms.problems import Problem
+
+logger = logging.getLogger(__name__)
+
+BODY_LIMIT = 64 * 1024
+# Servers and proxies give up after 60 seconds without a byte.
+LONGEST_WAIT_SECONDS = 55
+PAGE_SIZE = 50
+PAGE_LIMIT = 200
+
+Verb = Callable[..., HttpResponse]
+
+
+# ---- the frame of every call -----------------------------------------------------------------------------
+
+
+def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
+    """A view of `GET=…, POST=…` that knows its agent key and turns every failure into a problem."""
+
+    @csrf_exempt
+    @login_not_required
+    @wraps(next(iter(verbs.values())))
+    def view(request: HttpRequest, **path: str) -> HttpResponse:
+        try:
+            verb = verbs.get(request.method or "")
+            if verb is None:
+                raise problems.method_not_allowed(list(verbs))
+            return verb(request, access.key_from_header(request.headers.get("Authorization", "")), **path)
+        except Exception as error:
+            return problem_for(error, request).as_response()
+
+    return view
+
+
+def problem_for(error: Exception, request: HttpRequest) -> Problem:
+    """What the caller is told about a failure."""
+    match error:
+        case Problem():
+            return error
+        case access.BadKey():
+            return problems.unauthorized()
+        case access.Missing():
+            return problems.not_found()
+        case lifecycle.AlreadySettled(question=question):
+            return Problem(
+                409,
+                "question_settled",
+                f"This question is {question.status} already.",
+                question=wire.question_object(question, request.build_absolute_uri),
+            )
+        case lifecycle.AskedDifferently():
+            return Problem(
+                409,
+                "idempotency_conflict",
+                "This idempotency key was used for another question; take a new key for a new question.",
+            )
+        case timeline.UnknownEntry():
+            return _invalid_parameter("after", f"{error} is not an id of this room")
+        case _:
+            logger.error("%s %s failed", request.method, request.path, exc_info=error)
+            return problems.server_error()
+
+
+def read_json(request: HttpRequest) -> Any:
+    """The body as JSON, or the problem with it."""
+    if request.content_type not in ("application/json", "application/problem+json"):
+        raise Problem(415, "unsupported_media_type", "Send JSON with 'Content-Type: application/json'.")
+    if int(request.headers.get("Content-Length") or 0) > BODY_LIMIT or len(request.body) > BODY_LIMIT:
+        raise Problem(413, "too_large", f"The body may have {BODY_LIMIT // 1024} KiB at most.")
+    try:
+        return json.loads(request.body, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise Problem(400, "malformed_json", f"The body is not JSON: {reason}.") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _invalid_parameter(name: str, message: str) -> Problem:
+    return problems.invalid(InvalidPayload([FieldError(field=name, message=message)]), "invalid_parameter")
+
+
+def wait_seconds(request: HttpRequest) -> float:
+    """The `wait` parameter within its limits; nothing is 0."""
+    text = request.GET.get("wait") or "0"
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise _invalid_parameter("wait", "must be a number of seconds") from None
+    # "nan" is a float as well, and compares as neither more nor less.
+    return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0
+
+
+def page_limit(request: HttpRequest) -> int:
+    text = request.GET.get("limit") or str(PAGE_SIZE)
+    # A number of thousands of digits is one that Python refuses to read.
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise _invalid_parameter("limit", "must be a whole number from 1")
+    return min(int(text), PAGE_LIMIT)
+
+
+def _check_rate(recent: Any, limit: int, what: str) -> None:
+    """Counted in the database, so that it holds for all processes together."""
+    if limit and recent.order_by()[limit - 1 : limit].exists():
+        raise Problem(
+            429,
+            "too_many_requests",
+            f"This key has sent {limit} {what} within a minute; wait a little.",
+            headers={"Retry-After": "10"},
+        )
+
+
+# ---- questions -------------------------------------------------------------------------------------------
+
+
+def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    own_room = access.room_of_key(key, room)
+    question, is_new = _ask(request, key, read_json(request))
+    question.room = own_room
+    return _question(request, question, status=201 if is_new else 200)
+
+
+def _ask(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool]:
+    """One ask in any shape, within the key's rate."""
+    try:
+        asked = parse_ask(body)
+    except InvalidPayload as error:
+        raise problems.invalid(error, "invalid_question") from error
+    idempotency_key = request.headers.get("Idempotency-Key", "")
+    if len(idempotency_key) > IDENTIFIER_LENGTH:
+        raise _invalid_parameter("Idempotency-Key", f"is longer than {IDENTIFIER_LENGTH} characters")
+    minute_ago = timezone.now() - timedelta(minutes=1)
+    recent = Question.objects.filter(key=key, asked_at__gt=minute_ago)
+    _check_rate(recent, setting("ASKS_PER_MINUTE"), "questions")
+    return lifecycle.ask(key.room, key, asked, idempotency_key)
+
+
+def list_questions(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    questions = Question.objects.with_answer().filter(room=access.room_of_key(key, room)).order_by("position")
+    if status := request.GET.get("status"):
+        if status not in Question.Status:
+            raise _invalid_parameter("status", f"must be one of {', '.join(Question.Status)}")
+        questions = questions.filter(status=status)
+    if after := request.GET.get("after"):
+        questions = questions.filter(position__gt=timeline.position_of(key.room, after))
+    limit = page_limit(request)
+    page = list(questions[: limit + 1])
+    return JsonResponse(
+        wire.QuestionList(
+            questions=[
+                wire.question_object(question, request.build_absolute_uri) for question in page[:limit]
+            ],
+            next=page[limit - 1].pk if len(page) > limit else None,
+        )
+    )
+
+
+def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
+    question = access.question_of_key(key, question_id)
+    if "wait" in request.GET:
+        wait_seconds(request)
+        look_for_result(question)
+    return _question(request, question)
+
+
+def look_for_result(question: Question) -> None:
+    """A wait of no seconds: a sign of life, and the delivery of what is there."""
+    if question.is_open:
+        lifecycle.wait_started(question.pk)
+    else:
+        lifecycle.deliver(question.pk)
+
+
+def stop_waiting(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
+    lifecycle.wait_ended(access.question_of_key(key, question_id).pk)
+    return HttpResponse(status=204)
+
+
+def withdraw(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
+    return _question(request, lifecycle.withdraw(access.question_of_key(key, question_id)))
+
+
+def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
+    question = access.question_of_key(key, question_id)
+    body = read_json(request)
+    try:
+        reported = parse(ReportedAnswer, body)
+        answered = lifecycle.answer(question, reported.answers, via=Answer.Via(reported.via))
+    except InvalidPayload as error:
+        raise problems.invalid(error, "invalid_answer") from error
+    return _question(request, answered)
+
+
+def _question(request: HttpRequest, question: Question, status: int = 200) -> HttpResponse:
+    return JsonResponse(wire.question_object(question, request.build_absolute_uri), status=status)
+
+
+# ---- messages --------------------------------------------------------------------------------------------
+
+
+def list_messages(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    return JsonResponse(messages_page(request, key, room))
+
+
+def messages_page(request: HttpRequest, key: AgentKey, room: str) -> wire.MessageList:
+    own_room = access.room_of_key(key, room)
+    after = request.GET.get("after")
+    position = timeline.position_of(own_room, after) if after else 0
+    limit = page_limit(request)
+    entries = timeline.entries_after(own_room, position, limit + 1)
+    return {
+        "messages": [wire.message_object(entry) for entry in entries[:limit]],
+        "next": entries[limit - 1].pk if len(entries) > limit else None,
+    }
+
+
+def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    access.room_of_key(key, room)
+    body = read_json(request)
+    try:
+        message = parse(NewMessage, body)
+    except InvalidPayload as error:
+        raise problems.invalid(error, "invalid_message") from error
+    entry = _POSTED[message.type](request, key, message)
+    return JsonResponse(wire.message_object(entry), status=201)
+
+
+def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
+    minute_ago = timezone.now() - timedelta(minutes=1)
+    recent = Message.objects.filter(key=key, created_at__gt=minute_ago)
+    _check_rate(recent, setting("MESSAGES_PER_MINUTE"), "messages")
+    return lifecycle.post_message(
+        key.room,
+        key=key,
+        sender=message.sender or key.label,
+        sender_type=message.sender_type,
+        kind=message.type,
+        content=message.content,
+        color=message.color,
+    )
+
+
+def _post_question(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
+    body = _content_as_object(message)
+    body.setdefault("agent", {"name": message.sender or key.label, "color": message.color})
+    question, _ = _ask(request, key, body)
+    return question
+
+
+def _post_response(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
+    """The answer to a single prompt by its labels, or to several by their texts."""
+    try:
+        response = parse(ResponseContent, _content_as_object(message), at="content")
+        question = access.question_of_key(key, response.question_id)
+        choices: list[Any] = list(response.answers)
+        if not choices:
+            first = parse_prompts(question.prompts)[0]
+            choices = [{"question": first.question, "selectedOptions": response.selected_options}]
+        answered = lifecycle.answer(question, choices, via=Answer.Via.API)
+    except InvalidPayload as error:
+        raise problems.invalid(error, "invalid_answer") from error
+    return answered.answer
+
+
+def _content_as_object(message: NewMessage) -> dict[str, Any]:
+    try:
+        content = json.loads(message.content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        error = FieldError(field="content", message=f"must be a JSON object for type {message.type}")
+        raise problems.invalid(InvalidPayload([error]), "invalid_message")
+    return content
+
+
+_POSTED: dict[str, Callable[[HttpRequest, AgentKey, NewMessage], timeline.Entry]] = dict(
+    zip(MESSAGE_TYPES, (_post_line, _post_line, _post_question, _post_response), strict=True)
+)
+
+
+# ---- without a key ---------------------------------------------------------------------------------------
+
+
+@csrf_exempt
+@login_not_required
+def openapi_document(request: HttpRequest) -> HttpResponse:
+    return JsonResponse(openapi.document())
+
+
+@csrf_exempt
+@login_not_required
+def not_found(request: HttpRequest, **path: str) -> HttpResponse:
+    return problems.not_found().as_response()
+
+
+@login_not_required
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process is up."""
+    return JsonResponse({"status": "ok"})
+
+
+@login_not_required
+def readyz(request: HttpRequest) -> HttpResponse:
+    """The database is reachable; under ASGI `live.readyz` asks the channel layer as well."""
+    state = database_state()
+    return JsonResponse({"database": state}, status=200 if state == "ok" else 503)
+
+
+def database_state() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Exception:
+        logger.exception("The database is out of reach")
+        return "unreachable"
+    return "ok"
+
+
+# ---- the addresses ---------------------------------------------------------------------------------------
+
+questions = endpoint(GET=list_questions, POST=ask)
+question = endpoint(GET=read_question, DELETE=withdraw)
+wait = endpoint(DELETE=stop_waiting)
+answer = endpoint(POST=report_answer)
+messages = endpoint(GET=list_messages, POST=post_message)
+events = endpoint(GET=list_messages)

@@ -1,0 +1,292 @@
+"""Cards of questions and lines of messages as HTML, rendered once per revision and kind of viewer.
+
+There are two kinds of viewer: the person who answered ("Answered by you") and everybody else. The form of an
+open card has a place for the CSRF token of the page that it is shown on; streams leave it empty, because with
+JavaScript on the token travels in a header.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from rooms import timeline
+from rooms.forms import Draft
+from rooms.models import Answer, Message, Question, Room
+from rooms.payload import Choice, Option, Prompt, parse_prompts
+
+CSRF_PLACE = "<!-- csrf token -->"
+
+# After so many missed changes a page is quicker to load anew than to repair.
+REPLAY_LIMIT = 300
+
+# Rendered cards to keep: the ones that everybody looks at, about 5 KB each.
+CACHED_CARDS = 2_000
+
+HEADER_SHOWN = 12
+
+
+# ---- what a card shows -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OptionView:
+    index: int
+    option: Option
+    is_chosen: bool
+
+    @property
+    def label(self) -> str:
+        return (
+            self.option.label.replace("(Recommended)", "").strip()
+            if self.is_recommended
+            else self.option.label
+        )
+
+    @property
+    def is_recommended(self) -> bool:
+        return self.option.label.rstrip().endswith("(Recommended)")
+
+
+@dataclass(frozen=True)
+class PromptView:
+    index: int
+    prompt: Prompt
+    choice: Choice | None
+    draft: Draft | None = None
+
+    @property
+    def options(self) -> list[OptionView]:
+        chosen = self.choice.selected_options if self.choice else []
+        drafted = self.draft.selected if self.draft else []
+        return [
+            OptionView(index, option, option.label in chosen or (index in drafted and not self.choice))
+            for index, option in enumerate(self.prompt.options)
+        ]
+
+    @property
+    def has_previews(self) -> bool:
+        return any(option.preview for option in self.prompt.options)
+
+    @property
+    def header_short(self) -> str:
+        header = self.prompt.header
+        return header if len(header) <= HEADER_SHOWN else header[: HEADER_SHOWN - 1].rstrip() + "…"
+
+    @property
+    def summary(self) -> str:
+        """What was decided, in one line."""
+        if self.choice is None:
+            return ""
+        texts = [option.label for option in self.options if option.is_chosen]
+        return ", ".join(texts + ([self.choice.custom_input] if self.choice.custom_input else []))
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question as one kind of viewer sees it."""
+
+    question: Question
+    is_mine: bool = False
+    # What this person had filled in when the form did not go through.
+    drafts: list[Draft] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @cached_property
+    def prompts(self) -> list[PromptView]:
+        choices = {}
+        if self.answer:
+            choices = {choice["question"]: Choice.model_validate(choice) for choice in self.answer.choices}
+        prompts = parse_prompts(self.question.prompts)
+        return [
+            PromptView(index, prompt, choices.get(prompt.question), draft)
+            for index, (prompt, draft) in enumerate(zip_longest(prompts, self.drafts))
+        ]
+
+    @property
+    def lost(self) -> list[str]:
+        """What somebody else's earlier answer kept this person from saying."""
+        if self.question.is_open:
+            return []
+        return [view.draft.in_words(view.prompt) for view in self.prompts if view.draft]
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.question.answer_or_none
+
+    @property
+    def sends_on_click(self) -> bool:
+        """One prompt, one choice: a click on an option is the answer."""
+        return len(self.prompts) == 1 and not self.prompts[0].prompt.multi_select
+
+    @property
+    def outcome(self) -> str:
+        """How the question ended, in words that stand without colour or icon."""
+        who = "you" if self.is_mine else (self.answer.person_name if self.answer else "")
+        match self.question.status:
+            case Question.Status.ANSWERED if self.answer and self.answer.via == Answer.Via.TERMINAL:
+                return "Answered in the terminal"
+            case Question.Status.ANSWERED:
+                return f"Answered by {who or 'the agent'}"
+            case Question.Status.DECLINED:
+                return f"Skipped by {who}"
+            case Question.Status.EXPIRED:
+                return "Expired, default used" if self.answer else "Expired without an answer"
+            case Question.Status.WITHDRAWN:
+                return "Withdrawn by the agent"
+            case _:
+                return ""
+
+    @property
+    def icon(self) -> str:
+        return {"answered": "check", "declined": "skip", "expired": "clock", "withdrawn": "undo"}[
+            self.question.status
+        ]
+
+    @property
+    def was_delivered(self) -> bool:
+        return self.question.delivered_at is not None
+
+
+# ---- rendering -------------------------------------------------------------------------------------------
+
+
+def render_card(question: Question, user_id: Any = None, csrf_token: str = "") -> SafeString:
+    """The card for this viewer; with a token its form also works without JavaScript."""
+    return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id)), csrf_token)
+
+
+def render_draft(question: Question, drafts: list[Draft], errors: list[str], csrf_token: str) -> SafeString:
+    """An open card with what the person filled in and what is still missing."""
+    html = _render(Card(question, drafts=drafts, errors=errors))
+    return _with_token(html, csrf_token)
+
+
+def render_lost(question: Question, user_id: Any, drafts: list[Draft]) -> SafeString:
+    """A settled card that also shows what came too late."""
+    return _with_token(_render(Card(question, _is_mine(question, user_id), drafts=drafts)))
+
+
+def render_message(message: Message) -> SafeString:
+    return render_to_string("ask_bridge/_message.html", {"message": message})
+
+
+def _render(card: Card) -> str:
+    return render_to_string("ask_bridge/_card.html", {"card": card, "csrf_place": SafeString(CSRF_PLACE)})
+
+
+def _with_token(html: str, csrf_token: str = "") -> SafeString:
+    token = format_html('<input type="hidden" name="csrfmiddlewaretoken" value="{}">', csrf_token)
+    return mark_safe(html.replace(CSRF_PLACE, token if csrf_token else ""))  # noqa: S308 - both parts are escaped
+
+
+def _is_mine(question: Question, user_id: Any) -> bool:
+    answer = question.answer_or_none
+    return answer is not None and answer.user_id is not None and answer.user_id == user_id
+
+
+class _Cached:
+    """A question as a key of the cache: two reads of one revision are the same."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._key = (question.pk, question.revision)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Cached) and self._key == other._key
+
+
+@lru_cache(CACHED_CARDS)
+def _rendered_card(cached: _Cached, is_mine: bool) -> str:
+    return _render(Card(cached.question, is_mine))
+
+
+@lru_cache(CACHED_CARDS)
+def _rendered_marks(cached: _Cached) -> str:
+    return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.question)})
+
+
+# ---- frames of a stream ----------------------------------------------------------------------------------
+
+
+class Frame:
+    """One server-sent event, encoded once for each kind of viewer that is there."""
+
+    def __init__(
+        self, room: str, revision: int, event: str, html: str, mine: str = "", answerer: Any = None
+    ) -> None:
+        self.room = room
+        self.revision = revision
+        self.event = event
+        self._html = html
+        self._mine = mine
+        self._answerer = answerer
+        self._encoded: dict[tuple[bool, bool], bytes] = {}
+
+    def encode(self, user_id: Any, *, many_rooms: bool) -> bytes:
+        is_mine = self._answerer is not None and self._answerer == user_id
+        kind = (is_mine, many_rooms)
+        if kind not in self._encoded:
+            cursor = f"{self.room}:{self.revision}" if many_rooms else str(self.revision)
+            self._encoded[kind] = encode_event(self.event, self._mine if is_mine else self._html, cursor)
+        return self._encoded[kind]
+
+
+def encode_event(event: str, data: str, cursor: str = "") -> bytes:
+    """Server-sent event bytes; what an agent wrote cannot end a line early and forge a field."""
+    lines = [f"event: {event}"] if event else []
+    if cursor:
+        lines.append(f"id: {cursor}")
+    lines += [f"data: {line}" for line in data.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
+    """What a page at this revision has to change, and the revision that it is at then."""
+    slug = Room.objects.values_list("slug", flat=True).get(pk=room_id)
+    changes = timeline.changes_after(room_id, revision, REPLAY_LIMIT)
+    if changes is None:
+        current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
+        return current, [reset_frame(slug, current)]
+    frames = [frame for question in changes.questions for frame in _question_frames(question, slug, revision)]
+    frames += [
+        Frame(slug, message.position, "entry", render_message(message)) for message in changes.messages
+    ]
+    frames.sort(key=lambda frame: frame.revision)
+    if changes.questions:
+        open_count = Question.objects.open().filter(room_id=room_id).count()
+        frames.append(Frame(slug, changes.revision, f"count-{slug}", str(open_count)))
+    return max([changes.revision, *(frame.revision for frame in frames)]), frames
+
+
+def reset_frame(slug: str, revision: int) -> Frame:
+    """The page's cursor cannot be served: it has to load anew."""
+    return Frame(slug, revision, "reset", "")
+
+
+def _question_frames(question: Question, slug: str, revision: int) -> Iterator[Frame]:
+    """First what changes a card that is there, then what adds it where it is not."""
+    cached = _Cached(question)
+    answer = question.answer_or_none
+    answerer = answer.user_id if answer else None
+
+    def card_frame(event: str) -> Frame:
+        mine = _rendered_card(cached, True) if answerer is not None else ""
+        return Frame(slug, question.revision, event, _rendered_card(cached, False), mine, answerer)
+
+    only_marks_changed = question.is_open or (answer is not None and answer.position <= revision)
+    if only_marks_changed:
+        yield Frame(slug, question.revision, f"marks-{question.pk}", _rendered_marks(cached))
+    else:
+        yield card_frame(f"card-{question.pk}")
+    if question.position > revision:
+        # Not "open": an EventSource has an event of that name already.
+        yield card_frame("question" if question.is_open else "entry")

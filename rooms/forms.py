@@ -1,0 +1,72 @@
+"""What people send: the form of a card and the forms around it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt
+
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What somebody filled in for one prompt, right or wrong, so that it can be shown again."""
+
+    selected: list[int]
+    wants_other: bool
+    other: str
+    notes: str
+
+    def as_choice(self, prompt: Prompt) -> dict[str, Any]:
+        """The draft's meaning: text without a tick counts as Other where that is possible, else as a note."""
+        labels = [prompt.labels[index] for index in self.selected]
+        other_counts = self.wants_other or prompt.multi_select or not labels
+        notes = [self.notes, "" if other_counts else self.other]
+        return {
+            "question": prompt.question,
+            "selectedOptions": labels,
+            "customInput": (self.other.strip() or None) if other_counts else None,
+            "notes": "\n".join(note.strip() for note in notes if note.strip()) or None,
+        }
+
+    def in_words(self, prompt: Prompt) -> str:
+        """The draft as one line that can be read and copied."""
+        parts = [prompt.labels[index] for index in self.selected]
+        return ", ".join(part for part in (*parts, self.other, self.notes) if part.strip())
+
+
+def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
+    """The fields `choice-0`, `other-0`, `notes-0` and so on, one draft per prompt."""
+    drafts = []
+    for index, prompt in enumerate(prompts):
+        values = data.getlist(f"choice-{index}")
+        offered = {str(number): number for number in range(len(prompt.options))}
+        drafts.append(
+            Draft(
+                selected=[offered[value] for value in values if value in offered],
+                wants_other=OTHER in values,
+                other=_text(data, f"other-{index}"),
+                notes=_text(data, f"notes-{index}"),
+            )
+        )
+    return drafts
+
+
+def _text(data: QueryDict, name: str) -> str:
+    # Browsers send CRLF; agents expect LF. NUL cannot be stored.
+    return data.get(name, "").replace("\r\n", "\n").replace("\x00", "")
+
+
+class SkipForm(forms.Form):
+    reason = forms.CharField(max_length=FREE_TEXT_LENGTH, required=False)
+
+
+class MessageForm(forms.Form):
+    content = forms.CharField(max_length=MESSAGE_LENGTH)
+
+
+class KeyForm(forms.Form):
+    label = forms.CharField(max_length=80)

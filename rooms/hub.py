@@ -1,0 +1,327 @@
+"""One hub per process: wakes the agents that wait and feeds the pages that watch.
+
+Hints come from this process at once and from others through the channel layer. A hint says only that a room
+has a new revision; everybody who is woken reads the database. Hints may be lost, so the hub also looks again
+by itself, with one query for all its waits and one for all its rooms.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from channels.layers import InMemoryChannelLayer, get_channel_layer
+
+from rooms import access, cards, lifecycle
+from rooms.database import in_database
+from rooms.models import Question, Room
+
+logger = logging.getLogger(__name__)
+
+GROUP = "ask_bridge.hints"
+
+# What a lost hint costs at most; a page that was cut off has to be right within 5 seconds.
+LOOK_AGAIN_SECONDS = 2
+# Expiry is promised to the second or two.
+SWEEP_SECONDS = 1
+# A third of the lease, so that one missed renewal does not mark an agent as gone.
+RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
+# Streams of people who lost their access end within 30 seconds.
+RECHECK_ACCESS_SECONDS = 10
+# A viewer that lets so many frames pile up is dropped and comes back by replay.
+VIEWER_BACKLOG = 500
+# Everybody who sleeps is told that we go, and has this long to say so to their client.
+CLOSE_SECONDS = 3
+
+
+class Sleeper:
+    """Somebody who sleeps until there is news, the client leaves or the process stops."""
+
+    def __init__(self) -> None:
+        self.news = asyncio.Event()
+        self.is_gone = False
+
+    def wake(self) -> None:
+        self.news.set()
+
+    def leave(self) -> None:
+        self.is_gone = True
+        self.news.set()
+
+    async def sleep(self, seconds: float) -> bool:
+        """Until woken, or False after `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.news.wait()
+        except TimeoutError:
+            return False
+        self.news.clear()
+        return True
+
+
+class Viewer(Sleeper):
+    """A page that watches some rooms: gets its frames pushed."""
+
+    def __init__(
+        self, user_id: Any, session_key: str | None, room_ids: set[int], *, many_rooms: bool
+    ) -> None:
+        super().__init__()
+        self.user_id = user_id
+        self.session_key = session_key
+        self.room_ids = room_ids
+        self.many_rooms = many_rooms
+        self._frames: deque[cards.Frame] = deque()
+
+    def push(self, frames: list[cards.Frame]) -> None:
+        self._frames.extend(frames)
+        if len(self._frames) > VIEWER_BACKLOG:
+            self.leave()
+        self.wake()
+
+    def catch_up(self, room: str, revision: int, frames: list[cards.Frame]) -> None:
+        """Replay comes first; what was pushed meanwhile for these revisions is older and must not follow."""
+        newer = [frame for frame in self._frames if frame.room != room or frame.revision > revision]
+        self._frames = deque([*frames, *newer])
+
+    def take(self) -> bytes:
+        """All frames that wait to be sent."""
+        frames = [frame.encode(self.user_id, many_rooms=self.many_rooms) for frame in self._frames]
+        self._frames.clear()
+        return b"".join(frames)
+
+
+class Feed:
+    """What changes in one room, rendered once and pushed to every viewer in this process."""
+
+    def __init__(self, room_id: int, revision: int) -> None:
+        self.room_id = room_id
+        self.revision = revision
+        self.viewers: set[Viewer] = set()
+        self._news = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def stop(self) -> None:
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            try:
+                self.revision, frames = await in_database(cards.frames_after, self.room_id, self.revision)
+            except Exception:
+                logger.exception("Could not read the changes of room %s; looking again soon", self.room_id)
+                continue
+            for viewer in tuple(self.viewers):
+                viewer.push(frames)
+
+
+class Hub:
+    def __init__(self) -> None:
+        self.origin = secrets.token_hex(8)
+        self.is_closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._waits: dict[str, set[Sleeper]] = defaultdict(set)
+        self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
+        self._heard: dict[int, int] = {}
+        self._feeds: dict[int, Feed] = {}
+        self._announcing: set[asyncio.Task[None]] = set()
+
+    # ---- life
+
+    async def start(self) -> None:
+        """Begin to listen, look again and sweep; a second call does nothing."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self.is_closing = False
+        self._tasks = [
+            asyncio.create_task(self._listen()),
+            asyncio.create_task(self._every(SWEEP_SECONDS, self._sweep)),
+            asyncio.create_task(self._every(LOOK_AGAIN_SECONDS, self._look_again)),
+            asyncio.create_task(self._every(RENEW_SECONDS, self._renew_leases)),
+            asyncio.create_task(self._every(RECHECK_ACCESS_SECONDS, self._recheck_access)),
+        ]
+
+    async def close(self) -> None:
+        """Tell everybody who sleeps that the process stops, and wait until they said so to their clients."""
+        self.is_closing = True
+        for task in self._tasks:
+            task.cancel()
+        for _ in range(CLOSE_SECONDS * 100):
+            sleepers = self._sleepers()
+            if not sleepers:
+                break
+            for sleeper in sleepers:
+                sleeper.wake()
+            await asyncio.sleep(0.01)
+        self._loop = None
+
+    def _sleepers(self) -> list[Sleeper]:
+        groups: list[set[Any]] = [*self._waits.values(), *self._listeners.values()]
+        groups += [feed.viewers for feed in self._feeds.values()]
+        return [sleeper for group in groups for sleeper in group]
+
+    # ---- who sleeps here
+
+    def add_wait(self, question_id: str, sleeper: Sleeper) -> None:
+        self._waits[question_id].add(sleeper)
+
+    def remove_wait(self, question_id: str, sleeper: Sleeper) -> bool:
+        """True if nobody else in this process waits for the question."""
+        _discard(self._waits, question_id, sleeper)
+        return question_id not in self._waits
+
+    def add_listener(self, room_id: int, sleeper: Sleeper) -> None:
+        self._listeners[room_id].add(sleeper)
+
+    def remove_listener(self, room_id: int, sleeper: Sleeper) -> None:
+        _discard(self._listeners, room_id, sleeper)
+
+    def add_viewer(self, room_id: int, revision: int, viewer: Viewer) -> None:
+        """Push what comes after `revision`; an older feed that runs already is fine, replays are harmless."""
+        feed = self._feeds.get(room_id)
+        if feed is None:
+            feed = self._feeds[room_id] = Feed(room_id, revision)
+            # The room may have changed between the caller's read and this moment, unheard.
+            feed.wake()
+        feed.viewers.add(viewer)
+
+    def remove_viewer(self, viewer: Viewer) -> None:
+        for room_id in viewer.room_ids:
+            feed = self._feeds.get(room_id)
+            if feed:
+                feed.viewers.discard(viewer)
+                if not feed.viewers:
+                    self._feeds.pop(room_id).stop()
+
+    # ---- hints
+
+    def announce(self, room_id: int, question_id: str | None, is_settled: bool, **signal: Any) -> None:
+        """A room changed, as told from any thread after commit."""
+        hint = {"room_id": room_id, "settled": question_id if is_settled else None}
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._announce_here, hint)
+        elif _reaches_others(get_channel_layer()):
+            # A command or a WSGI process: nobody sleeps here, but somebody may elsewhere.
+            async_to_sync(self._announce_elsewhere)(hint)
+
+    def _announce_here(self, hint: dict[str, Any]) -> None:
+        self._take(hint)
+        task = asyncio.create_task(self._announce_elsewhere(hint))
+        self._announcing.add(task)
+        task.add_done_callback(self._announcing.discard)
+
+    async def _announce_elsewhere(self, hint: dict[str, Any]) -> None:
+        layer = get_channel_layer()
+        if layer is None:
+            return
+        try:
+            await layer.group_send(GROUP, {"type": "hint", "origin": self.origin, "hint": hint})
+        except Exception as problem:
+            logger.warning("Other processes get this change by looking again: %s", problem)
+
+    def _take(self, hint: dict[str, Any]) -> None:
+        # Agents first: rendering cards can wait for the millisecond that this takes.
+        for sleeper in self._waits.get(hint["settled"], ()):
+            sleeper.wake()
+        room_id = hint["room_id"]
+        for sleeper in self._listeners.get(room_id, ()):
+            sleeper.wake()
+        if room_id in self._feeds:
+            self._feeds[room_id].wake()
+
+    async def _listen(self) -> None:
+        layer = get_channel_layer()
+        if layer is None:
+            return
+        while True:
+            try:
+                channel = await layer.new_channel()
+                await layer.group_add(GROUP, channel)
+                while True:
+                    message = await layer.receive(channel)
+                    if message["origin"] != self.origin:
+                        self._take(message["hint"])
+            except Exception as problem:
+                logger.warning("The channel layer is out of reach (%s); looking again meanwhile", problem)
+                await asyncio.sleep(1)
+
+    # ---- what happens by itself
+
+    async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await duty()
+            except Exception:
+                logger.exception("%s failed; again in %g seconds", duty.__name__, seconds)
+
+    async def _sweep(self) -> None:
+        await in_database(lifecycle.sweep)
+
+    async def _look_again(self) -> None:
+        if self._waits:
+            for question_id in await in_database(_settled_among, list(self._waits)):
+                for sleeper in self._waits.get(question_id, ()):
+                    sleeper.wake()
+        watched = self._feeds.keys() | self._listeners.keys()
+        if watched:
+            for room_id, revision in await in_database(_revisions_of, list(watched)):
+                feed = self._feeds.get(room_id)
+                if feed and feed.revision != revision:
+                    feed.wake()
+                if self._heard.get(room_id) != revision:
+                    for sleeper in self._listeners.get(room_id, ()):
+                        sleeper.wake()
+                self._heard[room_id] = revision
+
+    async def _renew_leases(self) -> None:
+        if self._waits:
+            await in_database(lifecycle.renew_leases, list(self._waits))
+
+    async def _recheck_access(self) -> None:
+        viewers = {viewer for feed in self._feeds.values() for viewer in feed.viewers}
+        by_session = defaultdict(list)
+        for viewer in viewers:
+            by_session[viewer.session_key].append(viewer)
+        for session_key, group in by_session.items():
+            allowed = await in_database(_rooms_of_session, session_key)
+            for viewer in group:
+                if not viewer.room_ids <= allowed:
+                    viewer.leave()
+
+
+def _discard(sleepers: dict[Any, set[Sleeper]], name: Any, sleeper: Sleeper) -> None:
+    sleepers[name].discard(sleeper)
+    if not sleepers[name]:
+        del sleepers[name]
+
+
+def _reaches_others(layer: Any) -> bool:
+    return layer is not None and not isinstance(layer, InMemoryChannelLayer)
+
+
+def _settled_among(question_ids: list[str]) -> list[str]:
+    questions = Question.objects.filter(pk__in=question_ids).exclude(status=Question.Status.OPEN)
+    return list(questions.values_list("pk", flat=True))
+
+
+def _revisions_of(room_ids: list[int]) -> list[tuple[int, int]]:
+    return list(Room.objects.filter(pk__in=room_ids).values_list("pk", "revision"))
+
+
+def _rooms_of_session(session_key: str | None) -> set[int]:
+    user = access.user_of_session(session_key)
+    return set(access.visible_rooms(user).values_list("pk", flat=True))
+
+
+hub = Hub()

@@ -1,0 +1,88 @@
+"""One error shape for everything under /api/: RFC 9457 with a stable `code`."""
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+
+from rooms.payload import FieldError, InvalidPayload
+
+CONTENT_TYPE = "application/problem+json"
+
+# Python 3.11 still has the names of the older HTTP standard for these.
+TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+
+
+class Problem(Exception):
+    """An error with everything its reader needs: what is wrong, where, what to do."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: dict[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.headers = headers or {}
+        self.body: dict[str, Any] = {
+            "type": "about:blank",
+            "title": TITLES.get(status) or HTTPStatus(status).phrase,
+            "status": status,
+            "code": code,
+            "detail": detail,
+        }
+        if errors:
+            self.body["errors"] = [error.model_dump() for error in errors]
+        self.body.update(extra)
+
+    def as_bytes(self) -> bytes:
+        return json.dumps(self.body).encode()
+
+    def as_response(self) -> HttpResponse:
+        return HttpResponse(
+            self.as_bytes(), status=self.status, content_type=CONTENT_TYPE, headers=self.headers
+        )
+
+
+def unauthorized() -> Problem:
+    return Problem(
+        401,
+        "unauthorized",
+        "This needs a valid agent key: send it as 'Authorization: Bearer abk_…'.",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
+
+
+def not_found() -> Problem:
+    return Problem(404, "not_found", "There is nothing here for this agent key.")
+
+
+def method_not_allowed(allowed: Sequence[str]) -> Problem:
+    methods = ", ".join(sorted(allowed))
+    return Problem(405, "method_not_allowed", f"This address takes {methods}.", headers={"Allow": methods})
+
+
+def invalid(problem: InvalidPayload, code: str) -> Problem:
+    first = problem.errors[0]
+    more = f" (and {len(problem.errors) - 1} more)" if len(problem.errors) > 1 else ""
+    return Problem(422, code, f"{first.field}: {first.message}{more}", errors=problem.errors)
+
+
+def shutting_down() -> Problem:
+    return Problem(
+        503,
+        "shutting_down",
+        "The bridge is restarting; ask again in a moment. Nothing is lost.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def server_error() -> Problem:
+    return Problem(500, "server_error", "Something went wrong on our side; it has been logged. Try again.")

@@ -1,0 +1,33 @@
+"""Every address of Ask Bridge, below whatever prefix the portal includes this at.
+
+The names are a contract: `live.py` takes some of these calls before Django does, by name.
+"""
+
+from django.urls import path, re_path
+
+from rooms import api, pages
+
+app_name = "ask_bridge"
+
+urlpatterns = [
+    path("", pages.inbox, name="inbox"),
+    path("stream", pages.stream, name="inbox-stream"),
+    path("rooms/<slug:room>", pages.room, name="room"),
+    path("rooms/<slug:room>/stream", pages.stream, name="room-stream"),
+    path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
+    path("rooms/<slug:room>/connect", pages.connect, name="connect"),
+    path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
+    path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
+    path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
+    path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
+    path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
+    path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
+    path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
+    path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
+    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
+    re_path(r"^api/", api.not_found, name="api-not-found"),
+    path("healthz", api.healthz, name="healthz"),
+    path("readyz", api.readyz, name="readyz"),
+]

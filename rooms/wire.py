@@ -1,0 +1,198 @@
+"""Questions and messages as the JSON of the wire contract."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from django.urls import reverse
+from pydantic import Field
+from typing_extensions import (
+    TypedDict,
+)  # Python 3.11's own lacks what pydantic needs for the schema
+
+from rooms.models import Answer, Message, Question
+from rooms.timeline import Entry
+
+# Makes an absolute address of a path, as `HttpRequest.build_absolute_uri` does.
+Absolute = Callable[[str], str]
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Status = Literal["open", "answered", "declined", "expired", "withdrawn"]
+
+
+class AgentObject(TypedDict):
+    name: str
+    color: str
+    active: bool
+    last_seen_at: Moment | None
+
+
+class OptionObject(TypedDict):
+    label: str
+    description: str
+    preview: str
+
+
+class PromptObject(TypedDict):
+    question: str
+    header: str
+    multiSelect: bool
+    options: list[OptionObject]
+
+
+class PersonObject(TypedDict):
+    username: str
+    name: str
+
+
+class ChoiceObject(TypedDict):
+    question: str
+    header: str
+    selectedOptions: list[str]
+    customInput: str | None
+    notes: str | None
+
+
+class AnswerObject(TypedDict):
+    by: PersonObject | None
+    via: Literal["web", "terminal", "api", "default"]
+    at: Moment
+    answers: list[ChoiceObject]
+    reason: str | None
+
+
+class QuestionObject(TypedDict):
+    id: str
+    room: str
+    status: Status
+    url: str
+    agent: AgentObject
+    session_id: str | None
+    tool_use_id: str | None
+    questions: list[PromptObject]
+    context: dict[str, str]
+    asked_at: Moment
+    expires_at: Moment | None
+    settled_at: Moment | None
+    delivered_at: Moment | None
+    revision: int
+    answer: AnswerObject | None
+
+
+class QuestionList(TypedDict):
+    questions: list[QuestionObject]
+    next: str | None
+
+
+class MessageObject(TypedDict):
+    id: str
+    sender: str
+    sender_type: Literal["human", "agent"]
+    type: Literal["message", "log", "AskUserQuestion", "AskUserQuestionResponse"]
+    content: str
+    color: str | None
+    created_at: Moment
+
+
+class MessageList(TypedDict):
+    messages: list[MessageObject]
+    next: str | None
+
+
+def time(moment: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def time_or_none(moment: datetime | None) -> str | None:
+    return time(moment) if moment else None
+
+
+def question_object(question: Question, absolute: Absolute) -> QuestionObject:
+    return {
+        "id": question.pk,
+        "room": question.room.slug,
+        "status": question.status,  # type: ignore[typeddict-item] # a TextChoices value
+        "url": absolute(reverse("ask_bridge:question", args=(question.room.slug, question.pk))),
+        "agent": {
+            "name": question.agent_name,
+            "color": question.agent_color,
+            "active": question.agent_is_waiting,
+            "last_seen_at": time_or_none(question.last_seen_at),
+        },
+        "session_id": question.session_id or None,
+        "tool_use_id": question.tool_use_id or None,
+        "questions": question.prompts,
+        "context": question.context,
+        "asked_at": time(question.asked_at),
+        "expires_at": time_or_none(question.expires_at),
+        "settled_at": time_or_none(question.settled_at),
+        "delivered_at": time_or_none(question.delivered_at),
+        "revision": question.revision,
+        "answer": answer_object(question.answer_or_none),
+    }
+
+
+def answer_object(answer: Answer | None) -> AnswerObject | None:
+    if answer is None:
+        return None
+    by = PersonObject(username=answer.username, name=answer.person_name)
+    return AnswerObject(
+        by=by if answer.username else None,
+        via=answer.via,  # type: ignore[typeddict-item] # a TextChoices value
+        at=time(answer.answered_at),
+        answers=answer.choices,
+        reason=answer.reason or None,
+    )
+
+
+def message_object(entry: Entry) -> MessageObject:
+    """Any entry of the timeline as a message."""
+    match entry:
+        case Message():
+            return {
+                "id": entry.pk,
+                "sender": entry.sender,
+                "sender_type": entry.sender_type,  # type: ignore[typeddict-item] # a TextChoices value
+                "type": entry.kind,  # type: ignore[typeddict-item] # a TextChoices value
+                "content": entry.content,
+                "color": entry.color or None,
+                "created_at": time(entry.created_at),
+            }
+        case Question():
+            return {
+                "id": entry.pk,
+                "sender": entry.agent_name,
+                "sender_type": "agent",
+                "type": "AskUserQuestion",
+                "content": json.dumps(_asked_content(entry), ensure_ascii=False),
+                "color": entry.agent_color,
+                "created_at": time(entry.asked_at),
+            }
+        case Answer():
+            return {
+                "id": entry.pk,
+                "sender": entry.person_name or entry.via,
+                "sender_type": "human",
+                "type": "AskUserQuestionResponse",
+                "content": json.dumps(_response_content(entry), ensure_ascii=False),
+                "color": None,
+                "created_at": time(entry.answered_at),
+            }
+
+
+def _asked_content(question: Question) -> dict[str, Any]:
+    """The flat fields for readers who know one prompt, and all of them as `questions`."""
+    return {**question.prompts[0], "questions": question.prompts}
+
+
+def _response_content(answer: Answer) -> dict[str, Any]:
+    return {
+        "questionMessageId": answer.question_id,
+        "selectedOptions": [label for choice in answer.choices for label in choice["selectedOptions"]],
+        "status": answer.question.status,
+        "via": answer.via,
+        "answers": answer.choices,
+        "reason": answer.reason or None,
+    }
