@@ -1,0 +1,262 @@
+"""The pages that people see. Every form works without JavaScript; with it htmx swaps single cards."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from rooms import access, cards, lifecycle, timeline
+from rooms.forms import Draft, KeyForm, MessageForm, SkipForm, read_drafts
+from rooms.models import Answer, Message, Question, Room
+from rooms.payload import InvalidPayload, parse_prompts
+
+# A page's worth of the timeline; older entries load on demand.
+ENTRIES_PER_PAGE = 30
+# More open cards than anybody reads at once; the heading gives the real number.
+OPEN_CARDS = 100
+
+View = Callable[..., HttpResponse]
+
+
+def page(view: View) -> View:
+    """Signed-in people only. A form of a signed-out page gets a sentence, not a login page in a card."""
+    for_people = never_cache(login_required(view))
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **path: str) -> HttpResponse:
+        if not request.user.is_authenticated and is_htmx(request):
+            login = redirect("login").url
+            return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
+        return for_people(request, **path)
+
+    return guarded
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+@page
+@require_GET
+def inbox(request: HttpRequest) -> HttpResponse:
+    rooms = list(access.visible_rooms(request.user))
+    questions = Question.objects.with_answer().open().filter(room__in=rooms)
+    shown = questions.order_by("-agent_active", "asked_at")[:OPEN_CARDS]
+    context = {
+        **_frame(request, rooms),
+        "page": "inbox",
+        "cards": _cards(request, shown),
+        "stream": f"{reverse('ask_bridge:inbox-stream')}?since={_cursor(rooms)}",
+    }
+    return render(request, "ask_bridge/inbox.html", context)
+
+
+def _cursor(rooms: list[Room]) -> str:
+    return ",".join(f"{room.slug}:{room.revision}" for room in rooms)
+
+
+@page
+@require_GET
+def room(request: HttpRequest, room: str) -> HttpResponse:
+    # The room first: what changes after this revision comes over the stream.
+    own_room = access.room_for(request.user, room)
+    before = request.GET.get("before", "")
+    entries, next_before = timeline.page_before(
+        own_room, int(before) if before.isdigit() else None, ENTRIES_PER_PAGE
+    )
+    context = {
+        "room": own_room,
+        "groups": _entry_groups(request, entries),
+        "next_before": next_before,
+    }
+    if is_htmx(request) and before:
+        return render(request, "ask_bridge/_timeline.html", context)
+    open_questions = (
+        Question.objects.with_answer().open().filter(room=own_room).order_by("position")[:OPEN_CARDS]
+    )
+    frame = _frame(request)
+    context |= frame | {
+        "open_count": frame["open_counts"][own_room.pk],
+        "cards": [] if before else _cards(request, open_questions),
+        "is_past": bool(before),
+        "stream": _stream_of(own_room),
+    }
+    return render(request, "ask_bridge/room_detail.html", context)
+
+
+@page
+@require_GET
+def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    asked = access.question_for(request.user, room, question_id)
+    return _question_page(request, asked, cards.render_card(asked, request.user.pk, get_token(request)))
+
+
+def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
+    context = {
+        **_frame(request),
+        "room": asked.room,
+        "card": card,
+        "stream": _stream_of(asked.room),
+    }
+    return render(request, "ask_bridge/question_detail.html", context, status=status)
+
+
+def stream(request: HttpRequest, room: str = "") -> HttpResponse:
+    """Under ASGI `live.py` serves this address. Under WSGI a stream would hold a worker for ever."""
+    return HttpResponse("Live updates need an ASGI server.", status=501, content_type="text/plain")
+
+
+def _stream_of(room: Room) -> str:
+    return f"{reverse('ask_bridge:room-stream', args=(room.slug,))}?since={room.revision}"
+
+
+def _cards(request: HttpRequest, questions: Any) -> list[str]:
+    token = get_token(request)
+    return [cards.render_card(question, request.user.pk, token) for question in questions]
+
+
+def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> list[dict[str, Any]]:
+    """Cards and messages rendered one by one, neighbouring log lines as one group."""
+    groups = []
+    for group in timeline.in_groups(entries):
+        rendered = [
+            cards.render_card(entry, request.user.pk)
+            if isinstance(entry, Question)
+            else cards.render_message(entry)
+            for entry in group
+        ]
+        groups.append({"entries": rendered, "is_log": len(group) > 1})
+    return groups
+
+
+def _frame(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
+    """What stands around every page: the person's rooms and how many questions are open in each."""
+    rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
+    counts = Counter(
+        dict(
+            Question.objects.open()
+            .filter(room__in=rooms)
+            .order_by()
+            .values_list("room")
+            .annotate(count=Count("pk"))
+        )
+    )
+    links = [{"room": room, "open_count": counts[room.pk]} for room in rooms]
+    return {"room_links": links, "open_counts": counts, "open_total": counts.total()}
+
+
+# ---- deciding --------------------------------------------------------------------------------------------
+
+
+@page
+@require_POST
+def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    asked = access.question_for(request.user, room, question_id)
+    prompts = parse_prompts(asked.prompts)
+    drafts = read_drafts(prompts, request.POST)
+    choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
+    try:
+        settled = lifecycle.answer(asked, choices, via=Answer.Via.WEB, user=request.user)
+    except InvalidPayload as problem:
+        return _not_sent(request, asked, drafts, problem)
+    except lifecycle.AlreadySettled as late:
+        return _too_late(request, late.question, drafts)
+    return _settled(request, settled)
+
+
+@page
+@require_POST
+def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    asked = access.question_for(request.user, room, question_id)
+    form = SkipForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    try:
+        settled = lifecycle.decline(asked, request.user, reason)
+    except lifecycle.AlreadySettled as late:
+        return _too_late(request, late.question, [])
+    return _settled(request, settled)
+
+
+def _settled(request: HttpRequest, settled: Question) -> HttpResponse:
+    if is_htmx(request):
+        return HttpResponse(cards.render_card(settled, request.user.pk))
+    address = redirect("ask_bridge:question", settled.room.slug, settled.pk)
+    address.status_code = 303
+    return address
+
+
+def _not_sent(
+    request: HttpRequest, asked: Question, drafts: list[Draft], problem: InvalidPayload
+) -> HttpResponse:
+    """Say what is missing and keep what was filled in."""
+    texts = [error.message for error in problem.errors]
+    if is_htmx(request):
+        # The form stays as it is under the person's fingers; only the sentence arrives.
+        response = HttpResponse(
+            render_to_string("ask_bridge/_card_errors.html", {"errors": texts}), status=422
+        )
+        response["HX-Retarget"] = f"#errors-{asked.pk}"
+        response["HX-Reswap"] = "innerHTML"
+        return response
+    card = cards.render_draft(asked, drafts, texts, get_token(request))
+    return _question_page(request, asked, card, status=422)
+
+
+def _too_late(request: HttpRequest, settled: Question, drafts: list[Draft]) -> HttpResponse:
+    """Name the winner, show what they chose, keep what this person had filled in."""
+    card = cards.render_lost(settled, request.user.pk, drafts)
+    if is_htmx(request):
+        return HttpResponse(card, status=409)
+    return _question_page(request, settled, card, status=409)
+
+
+# ---- the rest of a room ----------------------------------------------------------------------------------
+
+
+@page
+@require_POST
+def post_message(request: HttpRequest, room: str) -> HttpResponse:
+    own_room = access.room_for(request.user, room)
+    form = MessageForm(request.POST)
+    if form.is_valid():
+        lifecycle.say(own_room, request.user, form.cleaned_data["content"].replace("\r\n", "\n"))
+    if is_htmx(request):
+        # The message itself arrives over the stream, for its writer as for everybody.
+        return render(request, "ask_bridge/_composer.html", {"room": own_room, "form": form})
+    return redirect("ask_bridge:room", own_room.slug)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def connect(request: HttpRequest, room: str) -> HttpResponse:
+    own_room = access.room_for(request.user, room)
+    context = {
+        **_frame(request),
+        "room": own_room,
+        "may_manage": access.may_manage(request.user, own_room),
+        "ask_address": request.build_absolute_uri(reverse("ask_bridge:api-questions", args=(own_room.slug,))),
+        "form": KeyForm(),
+    }
+    if request.method == "POST" and context["may_manage"]:
+        context["form"] = form = KeyForm(request.POST)
+        if form.is_valid():
+            # Shown in this reply and never again: it is stored nowhere, not even in the session.
+            _, context["new_key"] = access.create_key(
+                own_room, label=form.cleaned_data["label"], created_by=request.user
+            )
+    if context["may_manage"]:
+        context["keys"] = own_room.keys.select_related("created_by")
+    return render(request, "ask_bridge/connect.html", context)
