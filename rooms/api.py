@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, NoReturn
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -90,6 +90,9 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             )
         case timeline.UnknownEntry():
             return _invalid_parameter("after", f"{error} is not an id of this room")
+        case OperationalError() | InterfaceError():
+            logger.error("%s %s: the database is out of reach: %s", request.method, request.path, error)
+            return problems.unavailable()
         case _:
             logger.error("%s %s failed", request.method, request.path, exc_info=error)
             return problems.server_error()
@@ -196,6 +199,7 @@ def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> Http
     if "wait" in request.GET:
         wait_seconds(request)
         look_for_result(question)
+        question = access.question_of_key(key, question_id)
     return _question(request, question)
 
 

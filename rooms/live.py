@@ -126,7 +126,7 @@ async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 20
     if sleeper.is_gone:
         if nobody_else_waits:
             await in_database(lifecycle.wait_ended, question_id)
-    elif question.is_open and hub.is_closing:
+    elif question.is_open and hub.is_closing and exchange.request.method == "GET":
         await exchange.respond_problem(problems.shutting_down())
     else:
         body = wire.question_object(question, exchange.request.build_absolute_uri)
@@ -145,7 +145,10 @@ def _start_waiting(request: ASGIRequest, question_id: str) -> Question:
 
 
 def _read_question(question_id: str) -> Question:
-    return Question.objects.with_answer().get(pk=question_id)
+    question = Question.objects.with_answer().filter(pk=question_id).first()
+    if question is None:
+        raise access.Missing  # its room was deleted meanwhile
+    return question
 
 
 async def ask_and_wait(exchange: Exchange, room: str) -> None:
@@ -309,6 +312,11 @@ async def _open_stream(exchange: Exchange) -> None:
 # ---- health ----------------------------------------------------------------------------------------------
 
 
+async def healthz(exchange: Exchange) -> None:
+    """The process is up. Like readiness, asked for by probes that know no host name of ours."""
+    await exchange.respond(200, json.dumps({"status": "ok"}).encode(), JSON)
+
+
 async def readyz(exchange: Exchange) -> None:
     """Database and channel layer reachable."""
     states = {
@@ -343,6 +351,7 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
     ("GET", "api-events"): (stream_events, False),
     ("GET", "room-stream"): (stream_room, False),
     ("GET", "inbox-stream"): (stream_inbox, False),
+    ("GET", "healthz"): (healthz, False),
     ("GET", "readyz"): (readyz, False),
 }
 

@@ -84,5 +84,14 @@ def shutting_down() -> Problem:
     )
 
 
+def unavailable() -> Problem:
+    return Problem(
+        503,
+        "database_unavailable",
+        "The bridge cannot reach its database; try again in a moment. Nothing was changed.",
+        headers={"Retry-After": "1"},
+    )
+
+
 def server_error() -> Problem:
     return Problem(500, "server_error", "Something went wrong on our side; it has been logged. Try again.")

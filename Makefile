@@ -1,0 +1,79 @@
+# Ask Bridge: `make run` starts the site, `make test` is the whole gate.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format lock clean
+
+BIN := .venv/bin
+
+# The first Python on this machine that is new enough; name another with PYTHON=/path/to/python3.
+PYTHON ?= $(firstword $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate; done))
+
+# Only these services are used by tests; scripts/test-services sets them up where it can.
+export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge
+export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
+
+# Checks must not depend on, nor write to, the site that somebody runs from this folder.
+SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS PRODUCTION
+ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: .venv/.server ## Start the site on http://127.0.0.1:8000 (HOST and PORT change that)
+	@exec $(BIN)/python manage.py serve
+
+test: .venv/.dev ## Lint, then all tests: on PostgreSQL where it runs, then on SQLite
+	@scripts/test-services
+	@$(MAKE) --no-print-directory lint
+	@if scripts/test-services postgres; then \
+		echo "== tests/rooms on PostgreSQL"; \
+		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(BIN)/python -m pytest tests/rooms; \
+	fi
+	@echo "== all tests on SQLite"
+	@$(ISOLATED) $(BIN)/python -m pytest
+
+lint: .venv/.dev ## Style, types, import arrows, missing migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(ISOLATED) $(BIN)/mypy
+	$(BIN)/lint-imports
+	$(ISOLATED) $(BIN)/python manage.py makemigrations --check --dry-run
+
+format: .venv/.dev ## Fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" pyproject.toml
+
+lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
+	$(LOCK) --extra server --output-file requirements/server.txt
+	$(LOCK) --extra server --extra dev --constraints requirements/server.txt \
+		--output-file requirements/dev.txt
+
+clean: ## Remove .venv and caches; never the data folder
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is touched only after pip succeeded, so an interrupted installation is taken up again.
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --require-hashes
+
+.venv/.server: requirements/server.txt | $(BIN)/python
+	@echo "Installing what the site needs into .venv (first time or after an update) …"
+	@$(PIP_INSTALL) -r $<
+	@touch $@
+
+# dev.txt holds everything of server.txt in the same versions: both are installed then.
+.venv/.dev: requirements/dev.txt | $(BIN)/python
+	@echo "Installing what development needs into .venv (first time or after an update) …"
+	@$(PIP_INSTALL) -r $<
+	@touch .venv/.server $@
+
+$(BIN)/python:
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Ask Bridge needs Python 3.11 or newer: install it, or name it with make run PYTHON=/path/to/python3." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "Python's venv module is missing: install it (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
+	@echo "Creating .venv with $$($(PYTHON) --version) …"
+	@$(PYTHON) -m venv --clear .venv

@@ -1,0 +1,1 @@
+"""The standalone site, for teams without a portal of their own."""

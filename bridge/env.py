@@ -1,0 +1,155 @@
+"""The environment as settings; a wrong value is refused in one sentence that shows no secret."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+# Default of PostgreSQL is 100 connections in all: leaves room for four processes and a psql.
+POOL_MAX_CONNECTIONS = 20
+# Shorter than any proxy's patience: better a clear failure than a page that hangs.
+POOL_TIMEOUT_SECONDS = 10
+# Longer than any transaction of ours takes, even with many writers queueing for the file.
+SQLITE_BUSY_TIMEOUT_SECONDS = 20
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable without surrounding blanks; an empty one counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str) -> bool:
+    """True for 1, false for 0 or nothing."""
+    value = text(name, "0")
+    if value not in {"0", "1"}:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
+    return value == "1"
+
+
+def port(name: str, default: int) -> int:
+    """A TCP port from the environment."""
+    return port_number(name, text(name, str(default)))
+
+
+def port_number(name: str, value: str) -> int:
+    """A TCP port; 0 lets the system choose a free one."""
+    if not (value.isascii() and value.isdigit() and int(value) <= 65535):
+        raise ImproperlyConfigured(f"{name} must be a number from 0 to 65535, not {value!r}.")
+    return int(value)
+
+
+def words(name: str) -> list[str]:
+    """A list separated by commas."""
+    return [word.strip() for word in text(name).split(",") if word.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """A folder, created when it is missing."""
+    path = Path(text(name, str(default))).expanduser().absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name} {path} cannot be created ({error.strerror}): name a folder that can be."
+        ) from error
+    return path
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in a file that only its owner reads; made on first use, even by two at once."""
+    try:
+        if not path.exists():
+            draft = path.with_name(f"{path.name}.{os.getpid()}")
+            draft.touch(mode=0o600)
+            draft.write_text(secrets.token_urlsafe(50))
+            try:
+                os.link(draft, path)  # unlike a rename, never replaces what another process made
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be used ({error.strerror}): set SECRET_KEY or make the folder writable."
+        ) from error
+
+
+def database(name: str, default_file: Path) -> dict[str, Any]:
+    """SQLite in a file unless the variable names PostgreSQL or another file."""
+    url = text(name, f"sqlite:///{default_file}")
+    if url.startswith("sqlite:"):
+        return _sqlite(name, url)
+    if url.startswith(("postgres://", "postgresql://")):
+        return _postgres(name, url)
+    raise ImproperlyConfigured(
+        f"{name} must look like postgres://user:password@host:5432/name or sqlite:////folder/file.sqlite3."
+    )
+
+
+def _sqlite(name: str, url: str) -> dict[str, Any]:
+    path = url.removeprefix("sqlite:///")
+    if path in {"", url, ":memory:"}:
+        raise ImproperlyConfigured(f"{name} must name a file: sqlite:////folder/file.sqlite3.")
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "CONN_MAX_AGE": None,  # opening a file again for each request buys nothing
+        "OPTIONS": {
+            # WAL: people read while an answer is written. FULL: a 2xx survives a power cut too,
+            # for a quarter of a millisecond per commit; NORMAL survives only killed processes.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            # Writers queue at BEGIN, where SQLite waits; a later upgrade of a read lock would fail.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": SQLITE_BUSY_TIMEOUT_SECONDS,
+        },
+        # Tests use many threads, and one database in memory is not the real thing to them.
+        "TEST": {"NAME": f"{path}.test"},
+    }
+
+
+def _postgres(name: str, url: str) -> dict[str, Any]:
+    try:
+        # With a pool Django wants connections back after each request; the check spares people
+        # an error page after PostgreSQL was restarted.
+        config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=0, conn_health_checks=True)}
+    except ValueError:
+        config = {}
+    # An @ in the name is a password with a bare slash: what follows must not reach a message.
+    if not config.get("NAME") or "@" in config["NAME"]:
+        raise ImproperlyConfigured(
+            f"{name} must look like postgres://user:password@host:5432/name "
+            "(special characters of the password percent-encoded)."
+        )
+    config["OPTIONS"] = {
+        **config.get("OPTIONS", {}),
+        "pool": {
+            "min_size": 1,
+            "max_size": POOL_MAX_CONNECTIONS,
+            "timeout": POOL_TIMEOUT_SECONDS,
+        },
+    }
+    return config
+
+
+def channel_layer(name: str) -> dict[str, Any]:
+    """Redis where the variable names one, else the memory of this one process."""
+    url = text(name)
+    if not url:
+        return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"redis", "rediss"}:
+        raise ImproperlyConfigured(f"{name} must look like redis://host:6379/0 (rediss:// for TLS).")
+    # Of the two Redis layers only this one subscribes again after Redis was restarted.
+    return {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [url]},
+    }

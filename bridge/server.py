@@ -1,0 +1,127 @@
+"""Daphne as the site runs it: one socket, bounded requests, a stop that forgets nobody.
+
+Importing this module installs Twisted's asyncio reactor, so only `serve` does it, and late.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+# Daphne installs the reactor; Twisted's own modules may only be imported after it.
+from daphne.server import Server, twisted_loop  # isort: skip
+from daphne.http_protocol import HTTPFactory, WebRequest
+from django.conf import settings
+from twisted.internet import defer, reactor, tcp
+from twisted.logger import globalLogBeginner
+
+logger = logging.getLogger(__name__)
+
+# After a restart every agent and page comes back at once; the kernel keeps them until we accept.
+BACKLOG_CONNECTIONS = 1024
+# Together under 5 seconds, within the patience of every supervisor: first waits and streams end by
+# themselves, then ordinary requests finish, then what was written reaches the network.
+STOP_LIVE_SECONDS = 3.0
+FINISH_REQUESTS_SECONDS = 1.0
+FLUSH_SECONDS = 0.5
+FLUSH_POLL_SECONDS = 0.01
+
+
+def start(work: Awaitable[None]) -> None:
+    """Do this in the server's loop before the first request; tasks it leaves behind go on then."""
+    asyncio.set_event_loop(twisted_loop)
+    twisted_loop.run_until_complete(work)
+
+
+class SiteRequest(WebRequest):
+    """A request without upgrade, without a forged root path, and with a bounded body."""
+
+    body_bytes = 0
+
+    def handleContentChunk(self, data: bytes) -> None:
+        """Keep a body only up to the limit: Daphne would take any size into memory."""
+        self.body_bytes += len(data)
+        if self.body_bytes <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        """Hand the request on; of too large a one only its length, so that it is refused."""
+        self.requestHeaders.removeHeader(b"upgrade")  # the site speaks no WebSocket
+        self.requestHeaders.removeHeader(b"daphne-root-path")  # a client could bend redirects
+        if self.body_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            self.content.truncate(0)
+            self.requestHeaders.setRawHeaders(b"content-length", [b"%d" % self.body_bytes])
+        return super().process()
+
+
+class SiteFactory(HTTPFactory):
+    """Makes each connection speak in our requests."""
+
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = SiteRequest
+        return protocol
+
+
+class SiteServer(Server):
+    """Serves an ASGI application on a bound socket until SIGINT or SIGTERM."""
+
+    def __init__(self, application: Any, stop_live: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(
+            application,
+            endpoints=["unused: the socket comes already bound"],
+            server_name="",  # nobody needs to know what serves them
+            # One message per body: none is longer than this.
+            request_buffer_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1,
+        )
+        self.stop_live = stop_live
+        self.connections: dict[Any, dict[str, Any]] = {}
+
+    def listen(self, bound: socket.socket) -> None:
+        """From here on connections are accepted; `run` answers them."""
+        bound.listen(BACKLOG_CONNECTIONS)
+        bound.setblocking(False)
+        self.port = reactor.adoptStreamPort(bound.fileno(), bound.family, SiteFactory(self))
+        bound.close()  # the reactor has its own handle
+
+    def run(self, when_running: Callable[[], None]) -> None:
+        """Serve until a signal comes, then leave politely; say when signals are heeded."""
+        asyncio.set_event_loop(twisted_loop)
+        globalLogBeginner.beginLoggingTo([lambda _: None], redirectStandardIO=False, discardBuffer=True)
+        reactor.callLater(1, self.application_checker)
+        reactor.addSystemEventTrigger("before", "shutdown", self._start_leaving)
+        reactor.callWhenRunning(when_running)
+        reactor.run()
+
+    def _start_leaving(self) -> defer.Deferred[None]:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._leave()))
+
+    async def _leave(self) -> None:
+        self.port.stopListening()
+        try:
+            await asyncio.wait_for(self.stop_live(), STOP_LIVE_SECONDS)
+        except Exception:  # the process ends either way; the rest still deserves its turn
+            logger.exception("Waits and streams did not end by themselves")
+        if running := self._running_applications():
+            await asyncio.wait(running, timeout=FINISH_REQUESTS_SECONDS)
+        for application in self._running_applications():
+            application.cancel()
+        await self._flush()
+
+    def _running_applications(self) -> list[asyncio.Future[None]]:
+        instances = (state.get("application_instance") for state in self.connections.values())
+        return [instance for instance in instances if instance and not instance.done()]
+
+    async def _flush(self) -> None:
+        """Close every connection once its last bytes are out, or when its reader is too slow."""
+        for connection in _open_connections():
+            connection.loseConnection()
+        deadline = twisted_loop.time() + FLUSH_SECONDS
+        while _open_connections() and twisted_loop.time() < deadline:
+            await asyncio.sleep(FLUSH_POLL_SECONDS)
+
+
+def _open_connections() -> set[tcp.Server]:
+    known = (*reactor.getReaders(), *reactor.getWriters())
+    return {descriptor for descriptor in known if isinstance(descriptor, tcp.Server)}

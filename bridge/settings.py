@@ -1,0 +1,147 @@
+"""Settings of the standalone site: everything that differs between machines is in the environment.
+
+README lists the variables; `bridge.env` reads them.
+"""
+
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from bridge import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
+PRODUCTION = env.flag("PRODUCTION")
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.port("PORT", 8000)
+
+# Never: a debug page shows settings and keeps every query; tests and logs tell developers enough.
+DEBUG = False
+
+# --- Who may come in
+
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS")
+SECRET_KEY = env.text("SECRET_KEY")
+
+if PRODUCTION:
+    if not SECRET_KEY:
+        raise ImproperlyConfigured("PRODUCTION=1 needs SECRET_KEY: a long random text.")
+    if not ALLOWED_HOSTS:
+        raise ImproperlyConfigured(
+            "PRODUCTION=1 needs ALLOWED_HOSTS: the host names people use, separated by commas."
+        )
+    # A proxy ends TLS in front of us, and has to set this header itself on every request.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come past the proxy
+    SECURE_HSTS_SECONDS = 30 * 24 * 3600  # a month: long enough to protect, short enough to undo
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    # ".example.org" stands for all its subdomains; as an origin Django spells that with a star.
+    CSRF_TRUSTED_ORIGINS = [
+        f"https://{'*' if host.startswith('.') else ''}{host}" for host in ALLOWED_HOSTS if host != "*"
+    ]
+else:
+    SECRET_KEY = SECRET_KEY or env.kept_secret(DATA_DIR / "secret-key")
+    ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{validator}"}
+    for validator in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "ask_bridge:inbox"
+LOGOUT_REDIRECT_URL = "login"
+
+# --- What the site is made of
+
+INSTALLED_APPS = [
+    "rooms.apps.RoomsConfig",
+    "bridge",
+    "django_htmx",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "bridge.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Where things are kept
+
+DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = env.text("REDIS_URL")
+CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL")}
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages need our files
+if PRODUCTION:
+    # Names carry a hash of the content, so that browsers may keep them for ever.
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
+else:
+    # Straight from the source folders: nothing to collect, and an edit shows on reload.
+    WHITENOISE_USE_FINDERS = True
+    WHITENOISE_AUTOREFRESH = True
+    WHITENOISE_MAX_AGE = 0
+
+# Room for an answer to four prompts with every text at its longest, several times over. The server
+# keeps no larger body than this, so the limit also bounds its memory.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
+
+# --- Language and time
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# --- Log: one line each, to stderr, and only what somebody should look at
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING"},
+        "django.request": {"level": "ERROR"},  # a 404 is the client's business
+        "psycopg.pool": {"level": "ERROR"},  # whoever waited for a connection tells it once
+    },
+}

@@ -1,0 +1,46 @@
+"""Fixtures for everything that needs a running site."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Nothing of the developer's own settings, and a free port."""
+    return clean_environment(tmp_path / "data")
+
+
+@pytest.fixture
+def serve(environment: dict[str, str]) -> Iterator[Callable[..., Site]]:
+    """Start sites; all of them are gone after the test."""
+    sites: list[Site] = []
+
+    def start(*arguments: str, **variables: str) -> Site:
+        sites.append(Site(environment | variables, *arguments))
+        return sites[-1]
+
+    yield start
+    for site in sites:
+        site.end()
+
+
+@pytest.fixture
+def manage(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command to its end."""
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return run_manage(environment | variables, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def postgres_and_redis() -> Iterator[dict[str, str]]:
+    """An empty PostgreSQL database and Redis, as the two variables that name them."""
+    with postgres_and_redis_urls() as urls:
+        yield urls

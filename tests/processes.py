@@ -1,0 +1,135 @@
+"""Real processes of the site, each with an environment of its own."""
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+ROOT = Path(__file__).resolve().parents[1]
+# A first start on a busy machine; a test that needs longer has found something.
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: HTTPMessage
+    text: str
+
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.text)
+
+
+class Site:
+    """A running `manage.py serve`."""
+
+    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.printed = self._read_until(rb"Ask Bridge is on .*\n")
+        self.port = int(re.findall(r"Ask Bridge is on http://[^ ]+:(\d+) ", self.printed)[0])
+
+    def _read_until(self, pattern: bytes) -> str:
+        assert self.process.stdout
+        assert self.process.stderr
+        printed, deadline = b"", time.monotonic() + START_SECONDS
+        while not re.search(pattern, printed):
+            select.select([self.process.stdout], [], [], deadline - time.monotonic())
+            chunk = os.read(self.process.stdout.fileno(), 65536)
+            if not chunk:
+                pytest.fail(f"serve ended: {self.process.stderr.read().decode()}")
+            printed += chunk
+        return printed.decode()
+
+    def connect(self) -> HTTPConnection:
+        """A connection to this site."""
+        return HTTPConnection("127.0.0.1", self.port, timeout=START_SECONDS)
+
+    def request(self, method: str, path: str, **options: Any) -> Reply:
+        """One request on a connection of its own, and the whole reply."""
+        with closing(self.connect()) as connection:
+            connection.request(method, path, **options)
+            response = connection.getresponse()
+            return Reply(response.status, response.headers, response.read().decode())
+
+    def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Exit code, and what was written to stderr in its whole life."""
+        self.process.send_signal(signal_number)
+        _, errors = self.process.communicate(timeout=START_SECONDS)
+        return self.process.returncode, errors.decode()
+
+    def end(self) -> None:
+        """Gone for good, however it feels."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+
+def clean_environment(data: Path) -> dict[str, str]:
+    """Nothing of the developer's own settings, and a free port."""
+    return {
+        "PATH": os.environ["PATH"],
+        "DATA_DIR": str(data),
+        "PORT": "0",
+        "PYTHONWARNINGS": "error::DeprecationWarning:bridge",
+    }
+
+
+def run_manage(environment: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+    )
+
+
+@contextmanager
+def postgres_and_redis_urls() -> Iterator[dict[str, str]]:
+    """An empty PostgreSQL database and Redis, as the two variables that name them."""
+    postgres = os.environ.get(
+        "TEST_DATABASE_URL", "postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge"
+    )
+    redis_url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
+    try:
+        with redis.Redis.from_url(redis_url) as client:
+            client.ping()
+        admin = psycopg.connect(postgres, dbname="postgres", autocommit=True)
+    except (OSError, psycopg.Error, redis.RedisError):
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip("needs PostgreSQL and Redis")
+    name = f"ask_bridge_site_{uuid.uuid4().hex[:8]}"
+    with admin:
+        admin.execute(f'CREATE DATABASE "{name}"')
+        yield {"DATABASE_URL": f"{postgres.rpartition('/')[0]}/{name}", "REDIS_URL": redis_url}
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

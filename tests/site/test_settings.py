@@ -1,0 +1,117 @@
+"""Every setting comes from the environment, and a wrong one is told in one sentence."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT
+
+Manage = Callable[..., subprocess.CompletedProcess[str]]
+
+WRONG = {
+    "port in words": {"PORT": "abc"},
+    "port too high": {"PORT": "70000"},
+    "unclear production": {"PRODUCTION": "yes"},
+    "no database url": {"DATABASE_URL": "nonsense"},
+    "foreign database": {"DATABASE_URL": "mysql://root:hunter2@db/ask"},
+    "port of database in words": {"DATABASE_URL": "postgres://root:hunter2@db:x/ask"},
+    "bare slash in password": {"DATABASE_URL": "postgres://root:12/hunter2@db/ask"},
+    "database in memory": {"DATABASE_URL": "sqlite://:memory:"},
+    "no redis": {"REDIS_URL": "http://x"},
+    "redis without host": {"REDIS_URL": "redis://"},
+    "data folder below a file": {"DATA_DIR": str(ROOT / "manage.py" / "data")},
+}
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "check"])
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_value_is_named_in_one_sentence(manage: Manage, command: str, wrong: dict[str, str]) -> None:
+    done = manage(command, **wrong)
+    assert done.returncode != 0
+    assert done.stderr.count("\n") == 1
+    assert next(iter(wrong)) in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({"ALLOWED_HOSTS": "ask.example.org"}, "SECRET_KEY"),
+        ({"SECRET_KEY": "x" * 50}, "ALLOWED_HOSTS"),
+    ],
+)
+def test_production_requires_secret_and_hosts(manage: Manage, given: dict[str, str], missing: str) -> None:
+    done = manage("check", PRODUCTION="1", **given)
+    assert done.returncode != 0
+    assert done.stderr.startswith(f"Error: PRODUCTION=1 needs {missing}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_production_passes_the_deployment_checks(manage: Manage) -> None:
+    done = manage(
+        "check",
+        "--deploy",
+        PRODUCTION="1",
+        SECRET_KEY="".join(chr(33 + n % 60) for n in range(80)),
+        ALLOWED_HOSTS="ask.example.org",
+    )
+    assert done.returncode == 0
+    ids = set(re.findall(r"security\.W\d+", done.stderr))
+    # HSTS for subdomains and preloading is for the owner of the domain to decide.
+    assert ids <= {"security.W005", "security.W021"}
+
+
+def test_the_secret_key_is_made_once_and_is_private(manage: Manage, tmp_path: Path) -> None:
+    key = tmp_path / "data" / "secret-key"
+    assert manage("check").returncode == 0
+    made = key.read_text()
+    assert len(made) > 50
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert manage("check").returncode == 0
+    assert key.read_text() == made
+
+
+def test_processes_that_start_together_agree_on_the_secret_key(environment: dict[str, str]) -> None:
+    show = "from bridge.settings import SECRET_KEY; print(SECRET_KEY)"
+    starting = [
+        subprocess.Popen([sys.executable, "-c", show], cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+        for _ in range(6)
+    ]
+    assert len({process.communicate()[0] for process in starting}) == 1
+
+
+def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> None:
+    show = (
+        "import json; from bridge.settings import *; "
+        "print(json.dumps([DATABASES['default'], CHANNEL_LAYERS['default']]))"
+    )
+    urls = {
+        "DATABASE_URL": "postgres://ana:p%40ss@db:5433/ask?sslmode=require",
+        "REDIS_URL": "redis://r:6380/2",
+    }
+    shown = subprocess.run(
+        [sys.executable, "-c", show],
+        cwd=ROOT,
+        env=environment | urls,
+        capture_output=True,
+        check=True,
+    )
+    database, layer = json.loads(shown.stdout)
+    assert database["ENGINE"] == "django.db.backends.postgresql"
+    assert (database["HOST"], database["PORT"], database["PASSWORD"]) == ("db", 5433, "p@ss")
+    assert database["OPTIONS"]["sslmode"] == "require"
+    assert database["OPTIONS"]["pool"]
+    assert database["CONN_MAX_AGE"] == 0
+    assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
+    assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
+
+
+def test_readme_lists_exactly_the_variables_that_are_read() -> None:
+    read = re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text())
+    documented = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert set(documented) == set(read)
