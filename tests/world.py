@@ -1,0 +1,88 @@
+"""A running bridge with people and rooms in it: embedded (SQLite, one process) or scaled out."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.actors import Agent, Person
+from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+
+PASSWORD = secrets.token_urlsafe(12)
+PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind"}
+MEMBER = "dora"
+# Every test takes a room of its own, so that none sees another's questions.
+ROOMS = 80
+
+# Runs inside the site's own environment, once: a command per room would cost a second each.
+POPULATE = """
+import json, sys
+from django.contrib.auth import get_user_model
+from rooms import access, lifecycle
+User = get_user_model()
+for username, name in json.loads({people!r}).items():
+    first, _, last = name.partition(" ")
+    User.objects.create_user(username, password={password!r}, first_name=first, last_name=last)
+keys = {{}}
+for number in range({rooms}):
+    for slug, is_open in ((f"room-{{number:02}}", True), (f"private-{{number:02}}", False)):
+        members = [] if is_open else [User.objects.get(username={member!r})]
+        room = lifecycle.create_room(slug, is_open=is_open, members=members)
+        keys[slug] = access.create_key(room, label="test")[1]
+print(json.dumps(keys))
+"""
+
+
+class World:
+    def __init__(self, environment: dict[str, str], sites: list[Site]) -> None:
+        self.environment = environment
+        self.sites = sites
+        script = POPULATE.format(people=json.dumps(PEOPLE), password=PASSWORD, rooms=ROOMS, member=MEMBER)
+        done = run_manage(environment, "shell", "-v0", "-c", script)
+        assert done.returncode == 0, done.stderr
+        self.keys: dict[str, str] = json.loads(done.stdout)
+        self._unused = iter(range(ROOMS))
+        self._people: dict[tuple[str, Site], Person] = {}
+
+    @property
+    def site(self) -> Site:
+        """The first process."""
+        return self.sites[0]
+
+    @property
+    def other_site(self) -> Site:
+        """Another process where there is one."""
+        return self.sites[-1]
+
+    def agent(self, prefix: str = "room", site: Site | None = None) -> Agent:
+        """An agent in a room that nobody has used yet."""
+        slug = f"{prefix}-{next(self._unused):02}"
+        return Agent(site or self.site, slug, self.keys[slug])
+
+    def person(self, username: str = "ana", site: Site | None = None) -> Person:
+        """Somebody signed in, the same browser for all tests."""
+        site = site or self.other_site
+        if (username, site) not in self._people:
+            self._people[username, site] = self.new_person(username, site)
+        return self._people[username, site]
+
+    def new_person(self, username: str = "ana", site: Site | None = None) -> Person:
+        """Somebody signed in with a session of their own."""
+        return Person(site or self.other_site, username, PASSWORD, PEOPLE[username])
+
+
+@contextmanager
+def world(kind: str, data: Path) -> Iterator[World]:
+    """`embedded`: one process, SQLite. `scaled`: two processes, PostgreSQL and Redis."""
+    with ExitStack() as stack:
+        environment = clean_environment(data)
+        count = 1
+        if kind == "scaled":
+            environment |= stack.enter_context(postgres_and_redis_urls())
+            count = 2
+        sites = []
+        for _ in range(count):
+            sites.append(Site(environment))
+            stack.callback(sites[-1].end)
+        yield World(environment, sites)
