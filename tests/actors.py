@@ -71,9 +71,16 @@ class Event:
 class EventStream:
     """Server-sent events, read one by one."""
 
-    def __init__(self, response: HTTPResponse) -> None:
+    def __init__(self, response: HTTPResponse, sock: socket.socket) -> None:
         assert response.status == 200, response.read()
         self._response = response
+        self._socket = sock
+        # The greeting comes after the subscription: from here on nothing is missed.
+        response.readline()
+
+    def set_timeout(self, seconds: float) -> None:
+        """Fail a read that takes longer."""
+        self._socket.settimeout(seconds)
 
     def read(self) -> Event | None:
         """The next event, or None at the end."""
@@ -112,12 +119,13 @@ class MessageStream(EventStream):
 
 
 @contextmanager
-def opened(site: Site, path: str, headers: dict[str, str]) -> Iterator[HTTPResponse]:
+def opened(site: Site, path: str, headers: dict[str, str]) -> Iterator[tuple[HTTPResponse, socket.socket]]:
     connection = site.connect()
-    connection.timeout = 40
+    connection.timeout = 40  # longer than anything that a test waits for on a stream
     connection.request("GET", path, headers=headers)
+    sock = connection.sock
     try:
-        yield connection.getresponse()
+        yield connection.getresponse(), sock
     finally:
         connection.close()
 
@@ -193,10 +201,8 @@ class Agent:
     @contextmanager
     def events(self, last_event_id: str = "") -> Iterator[MessageStream]:
         headers = self.headers() | ({"Last-Event-ID": last_event_id} if last_event_id else {})
-        with opened(self.site, f"{self.path}/events", headers) as response:
-            # The greeting comes after the subscription: from here on nothing is missed.
-            response.readline()
-            yield MessageStream(response)
+        with opened(self.site, f"{self.path}/events", headers) as (response, sock):
+            yield MessageStream(response, sock)
 
 
 class Visitor:
@@ -247,7 +253,8 @@ class Person(Visitor):
         action = re.search(r'<form class="card-form[^>]* action="([^"]+)"', html)
         assert action, "the page has no form to answer with"
         labels = re.findall(
-            r'name="(choice-\d+)" value="(\w+)"[^>]*>\s*<span[^>]*>\s*<span class="option-label">([^<]*)', html
+            r'name="(choice-\d+)" value="(\w+)"[^>]*>\s*<span[^>]*>\s*<span class="option-label">([^<]*)',
+            html,
         )
         return {
             "action": action.group(1),
@@ -280,8 +287,5 @@ class Person(Visitor):
         path = f"/rooms/{room}/stream" if room else "/stream"
         path += "" if since is None else f"?since={since}"
         headers = self._headers({"Last_Event_ID": last_event_id} if last_event_id else {})
-        with opened(self.site, path, headers) as response:
-            stream = EventStream(response)
-            # The greeting comes after the subscription: from here on nothing is missed.
-            response.readline()
-            yield stream
+        with opened(self.site, path, headers) as (response, sock):
+            yield EventStream(response, sock)

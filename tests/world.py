@@ -38,6 +38,7 @@ class World:
     def __init__(self, environment: dict[str, str], sites: list[Site]) -> None:
         self.environment = environment
         self.sites = sites
+        self.greeting = sites[0].printed
         script = POPULATE.format(people=json.dumps(PEOPLE), password=PASSWORD, rooms=ROOMS, member=MEMBER)
         done = run_manage(environment, "shell", "-v0", "-c", script)
         assert done.returncode == 0, done.stderr
@@ -54,6 +55,13 @@ class World:
     def other_site(self) -> Site:
         """Another process where there is one."""
         return self.sites[-1]
+
+    def start_again(self) -> Site:
+        """The first process anew on its old port, after it was stopped or killed."""
+        port = self.sites[0].port
+        self.sites[0].end()
+        self.sites[0] = Site(self.environment | {"PORT": str(port)})
+        return self.sites[0]
 
     def agent(self, prefix: str = "room", site: Site | None = None) -> Agent:
         """An agent in a room that nobody has used yet."""
@@ -81,8 +89,9 @@ def world(kind: str, data: Path) -> Iterator[World]:
         if kind == "scaled":
             environment |= stack.enter_context(postgres_and_redis_urls())
             count = 2
-        sites = []
+        sites: list[Site] = []
+        # By the list, not by its members: a test may put a restarted process in another's place.
+        stack.callback(lambda: [site.end() for site in sites])
         for _ in range(count):
             sites.append(Site(environment))
-            stack.callback(sites[-1].end)
         yield World(environment, sites)

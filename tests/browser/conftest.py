@@ -1,0 +1,88 @@
+"""Real Chromium on a real site: no mocks, no sleeps, roles and visible text."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.actors import Agent
+from tests.world import PASSWORD, World, world
+
+expect.set_options(timeout=10_000)
+
+
+@pytest.fixture(scope="session")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world("embedded", tmp_path_factory.mktemp("browser") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("Chromium is missing: scripts/test-services should have installed it")
+        pytest.skip("needs Chromium: install the package chromium")
+    # Playwright brings browsers of its own, but not every machine can download them.
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_browser(
+    chromium: Browser, bridge: World, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., BrowserContext]]:
+    """A browser of its own for somebody who is signed in; a script error fails the test."""
+    contexts: list[BrowserContext] = []
+    errors: list[str] = []
+
+    def start(username: str = "ana", **options: object) -> BrowserContext:
+        site = bridge.site
+        context = chromium.new_context(base_url=f"http://127.0.0.1:{site.port}", **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        context.on("weberror", lambda error: errors.append(str(error.error)))
+        if username:
+            cookies = bridge.person(username, site).cookies
+            context.add_cookies(
+                [
+                    {"name": name, "value": value, "url": f"http://127.0.0.1:{site.port}"}
+                    for name, value in cookies.items()
+                ]
+            )
+        return context
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def agent(bridge: World) -> Agent:
+    return bridge.agent()
+
+
+@pytest.fixture
+def room_page(open_browser: Callable[..., BrowserContext], agent: Agent) -> Callable[..., Page]:
+    """The agent's room, open in a browser of its own and listening to its stream."""
+
+    def start(username: str = "ana", **options: object) -> Page:
+        page = open_browser(username, **options).new_page()
+        with page.expect_response(lambda response: "/stream" in response.url):
+            page.goto(f"/rooms/{agent.room}")
+        return page
+
+    return start
+
+
+@pytest.fixture
+def password() -> str:
+    return PASSWORD

@@ -1,0 +1,65 @@
+"""A page that was cut off is right again within five seconds of the server's return."""
+
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.actors import Agent
+from tests.world import World
+
+
+def test_a_page_survives_a_restart_of_the_server(
+    agent: Agent, room_page: Callable[..., Page], open_browser: Callable[..., BrowserContext], bridge: World
+) -> None:
+    seen = agent.ask()
+    page = room_page()
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+
+    bridge.site.stop()
+    expect(page.get_by_text("Connection lost")).to_be_visible()
+    agent.site = bridge.start_again()
+    returned_at = time.monotonic()
+
+    missed = agent.ask(questions=[{"question": "Asked while you were away?", "options": ["Yes", "No"]}])
+    expect(page.locator(f"#card-{missed['id']}")).to_be_visible()
+    assert time.monotonic() - returned_at < 5
+    expect(page.get_by_text("Caught up.")).to_be_visible()
+    # The card that was there is the same, with what was typed into it, and still alive.
+    expect(page.get_by_label("Your own answer").first).to_have_value("half a thought")
+    page.get_by_role("button", name="Submit").first.click()
+    expect(page.locator(f"#card-{seen['id']}")).to_contain_text("Answered by you")
+
+
+def test_a_killed_server_loses_nothing_that_it_confirmed(
+    agent: Agent, room_page: Callable[..., Page], bridge: World
+) -> None:
+    question = agent.ask()
+    bridge.site.end()
+    agent.site = bridge.start_again()
+    page = room_page()
+    with agent.waiting(question["id"]) as wait:
+        page.get_by_role("radio", name="SQLite").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Enter")
+        assert wait.result()["status"] == "answered"
+    bridge.site.end()
+    agent.site = bridge.start_again()
+    assert agent.read(question["id"])["answer"]["by"]["username"] == "ana"
+
+
+def test_an_answer_that_cannot_be_sent_says_so_and_can_be_sent_again(
+    agent: Agent, room_page: Callable[..., Page], bridge: World
+) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+    bridge.site.stop()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("alert")).to_contain_text("Could not send")
+    agent.site = bridge.start_again()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+    assert agent.read(question["id"])["answer"]["answers"][0]["customInput"] == "half a thought"

@@ -1,0 +1,83 @@
+"""Read, answer, skip and see the result by plain forms."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.actors import Agent
+from tests.browser.test_the_whole_path import TWO_PROMPTS
+
+RoomPage = Callable[..., Page]
+
+
+def plain(open_browser, agent: Agent, username: str = "ana") -> Page:
+    page = open_browser(username, java_script_enabled=False).new_page()
+    page.goto(f"/rooms/{agent.room}")
+    return page
+
+
+def test_answering_leads_to_the_settled_question(agent: Agent, open_browser) -> None:
+    question = agent.ask()
+    page = plain(open_browser, agent)
+    page.get_by_role("radio", name="SQLite").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(question["url"])
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+    assert agent.read(question["id"])["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
+
+
+def test_what_is_missing_is_said_and_what_was_filled_in_stays(agent: Agent, open_browser) -> None:
+    agent.ask(questions=TWO_PROMPTS)
+    page = plain(open_browser, agent)
+    page.get_by_role("checkbox", name="Unit tests").check()
+    page.get_by_label("Your own answer to: Which checks").fill("License scan")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("alert").filter(has_text="Needs an option")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Unit tests")).to_be_checked()
+    expect(page.get_by_label("Your own answer to: Which checks")).to_have_value("License scan")
+    page.get_by_role("radio", name="Now").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
+
+
+def test_skipping(agent: Agent, open_browser) -> None:
+    question = agent.ask()
+    page = plain(open_browser, agent)
+    page.get_by_text("Skip", exact=True).click()
+    page.get_by_role("button", name="Skip this question").click()
+    expect(page.get_by_role("article")).to_contain_text("Skipped by you")
+    assert agent.read(question["id"])["status"] == "declined"
+
+
+def test_a_late_answer_names_the_winner_and_keeps_the_words(agent: Agent, open_browser) -> None:
+    agent.ask()
+    ana, ben = plain(open_browser, agent, "ana"), plain(open_browser, agent, "ben")
+    ana.get_by_role("radio", name="SQLite").check()
+    ana.get_by_role("button", name="Submit").click()
+    ben.get_by_label("Your own answer").fill("Neither: files will do")
+    with ben.expect_response(lambda response: response.request.method == "POST") as reply:
+        ben.get_by_role("button", name="Submit").click()
+    assert reply.value.status == 409
+    card = ben.get_by_role("article")
+    expect(card).to_contain_text("Answered by Ana Costa")
+    expect(card).to_contain_text("Database: SQLite")
+    expect(card).to_contain_text("Neither: files will do")
+
+
+def test_a_form_without_its_token_is_refused(agent: Agent, open_browser) -> None:
+    question = agent.ask()
+    page = plain(open_browser, agent)
+    page.context.clear_cookies(name="csrftoken")
+    page.get_by_role("radio", name="SQLite").check()
+    with page.expect_response(lambda response: response.request.method == "POST") as reply:
+        page.get_by_role("button", name="Submit").click()
+    assert reply.value.status == 403
+    expect(page.get_by_role("heading", name="This form has expired")).to_be_visible()
+    assert agent.read(question["id"])["status"] == "open"
+
+
+def test_writing_to_the_agents(agent: Agent, open_browser) -> None:
+    page = plain(open_browser, agent)
+    page.get_by_label("Message the agents").fill("Please hurry")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Please hurry")).to_be_visible()

@@ -1,0 +1,64 @@
+"""Waiting holds a socket and nothing else."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+
+from tests.actors import Agent, Person, eventually
+from tests.processes import Site
+from tests.world import World
+
+WAITS = 200
+
+
+def threads_of(site: Site) -> int:
+    return len(list(Path(f"/proc/{site.process.pid}/task").iterdir()))
+
+
+def open_files_of(site: Site) -> list[str]:
+    found = []
+    for descriptor in Path(f"/proc/{site.process.pid}/fd").iterdir():
+        try:
+            found.append(str(descriptor.readlink()))
+        except FileNotFoundError:
+            continue  # closed between the listing and the look
+    return found
+
+
+def database_connections(bridge: World) -> int:
+    """Handles on the SQLite file, or sessions that PostgreSQL sees."""
+    if url := bridge.environment.get("DATABASE_URL"):
+        with psycopg.connect(url) as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            ).fetchone()
+            assert row
+            return int(row[0])
+    return sum(path.endswith("ask-bridge.sqlite3") for path in open_files_of(bridge.site))
+
+
+def sockets_of(site: Site) -> int:
+    return sum(path.startswith("socket:") for path in open_files_of(site))
+
+
+def test_idle_waits_and_streams_add_no_thread_and_no_connection(
+    bridge: World, agent: Agent, person: Person
+) -> None:
+    questions = [agent.ask() for _ in range(10)]
+    agent.wait(questions[0]["id"], seconds=0.1)
+    site = bridge.site
+    threads, connections, sockets = threads_of(site), database_connections(bridge), sockets_of(site)
+    with ExitStack() as stack:
+        waits = [stack.enter_context(agent.waiting(questions[number % 10]["id"])) for number in range(WAITS)]
+        for _ in range(20):
+            stack.enter_context(bridge.person("ana", site).stream(agent.room))
+        eventually(lambda: sockets_of(site) >= sockets + WAITS + 20)
+        eventually(lambda: agent.read(questions[9]["id"])["agent"]["active"])
+        # The pool of database threads may have grown to its size meanwhile, whatever the number of waits.
+        assert threads_of(site) <= threads + 6
+        assert database_connections(bridge) <= connections + 6
+        for question in questions:
+            person.answer(question, "SQLite")
+        assert {wait.result()["status"] for wait in waits} == {"answered"}
+    eventually(lambda: sockets_of(site) <= sockets + 5)

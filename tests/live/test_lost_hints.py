@@ -1,0 +1,55 @@
+"""Hints may be lost: everybody looks again, and nothing waits for a hint that never comes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.actors import Agent
+from tests.processes import Site, clean_environment, postgres_and_redis_urls
+from tests.world import World
+
+
+@pytest.fixture
+def deaf_processes(tmp_path: Path) -> Iterator[World]:
+    """Two processes on one database without a channel layer between them: every hint is lost."""
+    with postgres_and_redis_urls() as urls:
+        environment = clean_environment(tmp_path / "one") | {
+            "DATABASE_URL": urls["DATABASE_URL"],
+            "SECRET_KEY": "the same in both",
+        }
+        sites = [Site(environment), Site(environment | {"DATA_DIR": str(tmp_path / "other")})]
+        yield World(environment, sites)
+        for site in sites:
+            site.end()
+
+
+def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_processes: World) -> None:
+    agent, ana = deaf_processes.agent(), deaf_processes.person()
+    question = agent.ask()
+    with agent.waiting(question["id"]) as wait:
+        ana.answer(question, "SQLite")
+        assert wait.result(timeout=5)["status"] == "answered"
+
+
+def test_a_page_of_a_deaf_process_catches_up_within_five_seconds(deaf_processes: World) -> None:
+    agent, ana = deaf_processes.agent(), deaf_processes.person()
+    with ana.stream(agent.room) as stream:
+        question = agent.ask()
+        stream.set_timeout(5)
+        assert question["id"] in stream.until("question").data
+
+
+def test_messages_and_events_of_a_deaf_process_catch_up_within_five_seconds(deaf_processes: World) -> None:
+    agent, ana = deaf_processes.agent(), deaf_processes.person()
+    elsewhere = Agent(deaf_processes.other_site, agent.room, agent.key)
+    before = agent.send("first")
+    with (
+        elsewhere.background("GET", f"{agent.path}/messages?after={before['id']}&wait=20") as wait,
+        elsewhere.events() as events,
+    ):
+        agent.send("second")
+        assert wait.result(timeout=5)["messages"][0]["content"] == "second"
+        events.set_timeout(5)
+        assert events.next()["content"] == "second"
+    assert ana.get(f"/rooms/{agent.room}").status == 200
