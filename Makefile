@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make test` is the whole gate.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format lock clean
+.PHONY: help run test lint format lock screenshots clean
 
 BIN := .venv/bin
 
@@ -18,7 +18,7 @@ SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS PRODUCTION
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/.server ## Start the site on http://127.0.0.1:8000 (HOST and PORT change that)
 	@exec $(BIN)/python manage.py serve
@@ -51,6 +51,9 @@ lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
 	$(LOCK) --extra server --output-file requirements/server.txt
 	$(LOCK) --extra server --extra dev --constraints requirements/server.txt \
 		--output-file requirements/dev.txt
+
+screenshots: .venv/.dev ## Make the pictures in docs/images anew
+	$(ISOLATED) $(BIN)/python scripts/screenshots.py
 
 clean: ## Remove .venv and caches; never the data folder
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -13,7 +13,8 @@ PASSWORD = secrets.token_urlsafe(12)
 PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind"}
 MEMBER = "dora"
 # Every test takes a room of its own, so that none sees another's questions.
-ROOMS = 80
+OPEN_ROOMS = [f"room-{number:02}" for number in range(80)]
+PRIVATE_ROOMS = [f"private-{number:02}" for number in range(10)]
 
 # Runs inside the site's own environment, once: a command per room would cost a second each.
 POPULATE = """
@@ -25,25 +26,33 @@ for username, name in json.loads({people!r}).items():
     first, _, last = name.partition(" ")
     User.objects.create_user(username, password={password!r}, first_name=first, last_name=last)
 keys = {{}}
-for number in range({rooms}):
-    for slug, is_open in ((f"room-{{number:02}}", True), (f"private-{{number:02}}", False)):
-        members = [] if is_open else [User.objects.get(username={member!r})]
-        room = lifecycle.create_room(slug, is_open=is_open, members=members)
-        keys[slug] = access.create_key(room, label="test")[1]
+for slug in {open_rooms!r} + {private_rooms!r}:
+    is_open = slug in {open_rooms!r}
+    members = [] if is_open else [User.objects.get(username={member!r})]
+    room = lifecycle.create_room(slug, is_open=is_open, members=members)
+    keys[slug] = access.create_key(room, label="test")[1]
 print(json.dumps(keys))
 """
 
 
 class World:
-    def __init__(self, environment: dict[str, str], sites: list[Site]) -> None:
+    def __init__(
+        self, environment: dict[str, str], sites: list[Site], open_rooms: list[str] = OPEN_ROOMS
+    ) -> None:
         self.environment = environment
         self.sites = sites
         self.greeting = sites[0].printed
-        script = POPULATE.format(people=json.dumps(PEOPLE), password=PASSWORD, rooms=ROOMS, member=MEMBER)
+        script = POPULATE.format(
+            people=json.dumps(PEOPLE),
+            password=PASSWORD,
+            open_rooms=open_rooms,
+            private_rooms=PRIVATE_ROOMS,
+            member=MEMBER,
+        )
         done = run_manage(environment, "shell", "-v0", "-c", script)
         assert done.returncode == 0, done.stderr
         self.keys: dict[str, str] = json.loads(done.stdout)
-        self._unused = iter(range(ROOMS))
+        self._unused = {True: iter(open_rooms), False: iter(PRIVATE_ROOMS)}
         self._people: dict[tuple[str, Site], Person] = {}
 
     @property
@@ -63,10 +72,10 @@ class World:
         self.sites[0] = Site(self.environment | {"PORT": str(port)})
         return self.sites[0]
 
-    def agent(self, prefix: str = "room", site: Site | None = None) -> Agent:
+    def agent(self, *, is_open: bool = True) -> Agent:
         """An agent in a room that nobody has used yet."""
-        slug = f"{prefix}-{next(self._unused):02}"
-        return Agent(site or self.site, slug, self.keys[slug])
+        slug = next(self._unused[is_open])
+        return Agent(self.site, slug, self.keys[slug])
 
     def person(self, username: str = "ana", site: Site | None = None) -> Person:
         """Somebody signed in, the same browser for all tests."""
@@ -81,7 +90,7 @@ class World:
 
 
 @contextmanager
-def world(kind: str, data: Path) -> Iterator[World]:
+def world(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator[World]:
     """`embedded`: one process, SQLite. `scaled`: two processes, PostgreSQL and Redis."""
     with ExitStack() as stack:
         environment = clean_environment(data)
@@ -94,4 +103,4 @@ def world(kind: str, data: Path) -> Iterator[World]:
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(count):
             sites.append(Site(environment))
-        yield World(environment, sites)
+        yield World(environment, sites, open_rooms)

@@ -28,7 +28,7 @@ def stranger(bridge: World) -> Agent:
 @pytest.fixture
 def private_agent(bridge: World) -> Agent:
     """An agent in a room for members only."""
-    return bridge.agent("private")
+    return bridge.agent(is_open=False)
 
 
 @pytest.fixture
