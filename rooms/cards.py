@@ -5,7 +5,6 @@ open card has a place for the CSRF token of the page that it is shown on; stream
 JavaScript on the token travels in a header.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import zip_longest
@@ -15,15 +14,11 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from rooms import timeline
 from rooms.forms import Draft
-from rooms.models import Answer, Message, Question, Room
+from rooms.models import Answer, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_prompts
 
 CSRF_PLACE = "<!-- csrf token -->"
-
-# After so many missed changes a page is quicker to load anew than to repair.
-REPLAY_LIMIT = 300
 
 # Rendered cards to keep: the ones that everybody looks at, about 5 KB each.
 CACHED_CARDS = 2_000
@@ -209,84 +204,11 @@ def _rendered_card(cached: _Cached, is_mine: bool) -> str:
     return _render(Card(cached.question, is_mine))
 
 
+def render_marks(question: Question) -> str:
+    """The small part of a card that says whether the agent waits or has its answer."""
+    return _rendered_marks(_Cached(question))
+
+
 @lru_cache(CACHED_CARDS)
 def _rendered_marks(cached: _Cached) -> str:
     return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.question)})
-
-
-# ---- frames of a stream ----------------------------------------------------------------------------------
-
-
-class Frame:
-    """One server-sent event, encoded once for each kind of viewer that is there."""
-
-    def __init__(
-        self, room: str, revision: int, event: str, html: str, mine: str = "", answerer: Any = None
-    ) -> None:
-        self.room = room
-        self.revision = revision
-        self.event = event
-        self._html = html
-        self._mine = mine
-        self._answerer = answerer
-        self._encoded: dict[tuple[bool, bool], bytes] = {}
-
-    def encode(self, user_id: Any, *, many_rooms: bool) -> bytes:
-        is_mine = self._answerer is not None and self._answerer == user_id
-        kind = (is_mine, many_rooms)
-        if kind not in self._encoded:
-            cursor = f"{self.room}:{self.revision}" if many_rooms else str(self.revision)
-            self._encoded[kind] = encode_event(self.event, self._mine if is_mine else self._html, cursor)
-        return self._encoded[kind]
-
-
-def encode_event(event: str, data: str, cursor: str = "") -> bytes:
-    """Server-sent event bytes; what an agent wrote cannot end a line early and forge a field."""
-    lines = [f"event: {event}"] if event else []
-    if cursor:
-        lines.append(f"id: {cursor}")
-    lines += [f"data: {line}" for line in data.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return ("\n".join(lines) + "\n\n").encode()
-
-
-def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
-    """What a page at this revision has to change, and the revision that it is at then."""
-    slug = Room.objects.values_list("slug", flat=True).get(pk=room_id)
-    changes = timeline.changes_after(room_id, revision, REPLAY_LIMIT)
-    if changes is None:
-        current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
-        return current, [reset_frame(slug, current)]
-    frames = [frame for question in changes.questions for frame in _question_frames(question, slug, revision)]
-    frames += [
-        Frame(slug, message.position, "entry", render_message(message)) for message in changes.messages
-    ]
-    frames.sort(key=lambda frame: frame.revision)
-    if changes.questions:
-        open_count = Question.objects.open().filter(room_id=room_id).count()
-        frames.append(Frame(slug, changes.revision, f"count-{slug}", str(open_count)))
-    return max([changes.revision, *(frame.revision for frame in frames)]), frames
-
-
-def reset_frame(slug: str, revision: int) -> Frame:
-    """The page's cursor cannot be served: it has to load anew."""
-    return Frame(slug, revision, "reset", "")
-
-
-def _question_frames(question: Question, slug: str, revision: int) -> Iterator[Frame]:
-    """First what changes a card that is there, then what adds it where it is not."""
-    cached = _Cached(question)
-    answer = question.answer_or_none
-    answerer = answer.user_id if answer else None
-
-    def card_frame(event: str) -> Frame:
-        mine = _rendered_card(cached, True) if answerer is not None else ""
-        return Frame(slug, question.revision, event, _rendered_card(cached, False), mine, answerer)
-
-    only_marks_changed = question.is_open or (answer is not None and answer.position <= revision)
-    if only_marks_changed:
-        yield Frame(slug, question.revision, f"marks-{question.pk}", _rendered_marks(cached))
-    else:
-        yield card_frame(f"card-{question.pk}")
-    if question.position > revision:
-        # Not "open": an EventSource has an event of that name already.
-        yield card_frame("question" if question.is_open else "entry")

@@ -8,16 +8,17 @@ by itself, with one query for all its waits and one for all its rooms.
 import asyncio
 import logging
 import secrets
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from rooms import access, cards, lifecycle
+from rooms import access, frames, lifecycle
 from rooms.database import in_database
 from rooms.models import Question, Room
+from rooms.sleepers import Sleeper, Viewer
 
 logger = logging.getLogger(__name__)
 
@@ -31,66 +32,8 @@ SWEEP_SECONDS = 1
 RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
 # Streams of people who lost their access end within 30 seconds.
 RECHECK_ACCESS_SECONDS = 10
-# A viewer that lets so many frames pile up is dropped and comes back by replay.
-VIEWER_BACKLOG = 500
 # Everybody who sleeps is told that we go, and has this long to say so to their client.
 CLOSE_SECONDS = 3
-
-
-class Sleeper:
-    """Somebody who sleeps until there is news, the client leaves or the process stops."""
-
-    def __init__(self) -> None:
-        self.news = asyncio.Event()
-        self.is_gone = False
-
-    def wake(self) -> None:
-        self.news.set()
-
-    def leave(self) -> None:
-        self.is_gone = True
-        self.news.set()
-
-    async def sleep(self, seconds: float) -> bool:
-        """Until woken, or False after `seconds`."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self.news.wait()
-        except TimeoutError:
-            return False
-        self.news.clear()
-        return True
-
-
-class Viewer(Sleeper):
-    """A page that watches some rooms: gets its frames pushed."""
-
-    def __init__(
-        self, user_id: Any, session_key: str | None, room_ids: set[int], *, many_rooms: bool
-    ) -> None:
-        super().__init__()
-        self.user_id = user_id
-        self.session_key = session_key
-        self.room_ids = room_ids
-        self.many_rooms = many_rooms
-        self._frames: deque[cards.Frame] = deque()
-
-    def push(self, frames: list[cards.Frame]) -> None:
-        self._frames.extend(frames)
-        if len(self._frames) > VIEWER_BACKLOG:
-            self.leave()
-        self.wake()
-
-    def catch_up(self, room: str, revision: int, frames: list[cards.Frame]) -> None:
-        """Replay comes first; what was pushed meanwhile for these revisions is older and must not follow."""
-        newer = [frame for frame in self._frames if frame.room != room or frame.revision > revision]
-        self._frames = deque([*frames, *newer])
-
-    def take(self) -> bytes:
-        """All frames that wait to be sent."""
-        frames = [frame.encode(self.user_id, many_rooms=self.many_rooms) for frame in self._frames]
-        self._frames.clear()
-        return b"".join(frames)
 
 
 class Feed:
@@ -114,12 +57,12 @@ class Feed:
             await self._news.wait()
             self._news.clear()
             try:
-                self.revision, frames = await in_database(cards.frames_after, self.room_id, self.revision)
+                self.revision, news = await in_database(frames.frames_after, self.room_id, self.revision)
             except Exception:
                 logger.exception("Could not read the changes of room %s; looking again soon", self.room_id)
                 continue
             for viewer in tuple(self.viewers):
-                viewer.push(frames)
+                viewer.push(news)
 
 
 class Hub:

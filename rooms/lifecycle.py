@@ -262,6 +262,11 @@ def archive_room(room: Room) -> None:
     Room.objects.filter(pk=room.pk).update(archived_at=timezone.now())
 
 
+def restore_room(room: Room) -> None:
+    """Open an archived room again: members see it, and keys that were not revoked work."""
+    Room.objects.filter(pk=room.pk).update(archived_at=None)
+
+
 def say(room: Room, user: Person, content: str) -> Message:
     """A person writes to the agents of the room."""
     sender = _person(user)["person_name"]

@@ -1,0 +1,92 @@
+"""One HTTP exchange outside Django's handler: its request, and the ways to answer it."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+
+from rooms.problems import CONTENT_TYPE, Problem
+from rooms.sleepers import Sleeper
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+JSON = "application/json"
+# Proxies and browsers give up on a silent stream after 30 to 60 seconds.
+COMMENT_SECONDS = 15
+# EventSource comes back after this many milliseconds; our page's script does the same with jitter.
+RETRY_MILLISECONDS = 1000
+
+STREAM_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    # nginx would hold the events back until its buffer is full.
+    "X-Accel-Buffering": "no",
+}
+
+
+@dataclass
+class Exchange:
+    """One request and the way to answer it."""
+
+    request: ASGIRequest
+    scope: Scope
+    receive: Receive
+    send: Send
+    application: Application
+    has_started: bool = False
+
+    async def respond(
+        self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
+    ) -> None:
+        await self.start(
+            status,
+            {
+                "Content-Type": content_type,
+                "Content-Length": str(len(body)),
+                "Cache-Control": "no-store",
+                **(headers or {}),
+            },
+        )
+        await self.send({"type": "http.response.body", "body": body})
+
+    async def start(self, status: int, headers: dict[str, str]) -> None:
+        self.has_started = True
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def respond_json(self, body: Any, status: int = 200) -> None:
+        await self.respond(status, json.dumps(body).encode(), JSON)
+
+    async def respond_problem(self, problem: Problem) -> None:
+        if self.has_started:
+            # A stream that broke: its reader comes back and begins where this one ended.
+            await self.finish()
+        else:
+            await self.respond(problem.status, problem.as_bytes(), CONTENT_TYPE, problem.headers)
+
+    async def open_stream(self) -> None:
+        await self.start(200, STREAM_HEADERS)
+        # Daphne sends the headers with the first body chunk, so there is one at once.
+        await self.write(f"retry: {RETRY_MILLISECONDS}\n: welcome\n\n".encode())
+
+    async def write(self, chunk: bytes) -> None:
+        await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def finish(self) -> None:
+        await self.send({"type": "http.response.body", "body": b""})
+
+    def watch(self, sleeper: Sleeper) -> "asyncio.Task[None]":
+        """Wake the sleeper when the client hangs up."""
+
+        async def hang_up() -> None:
+            while (await self.receive())["type"] != "http.disconnect":
+                pass
+            sleeper.leave()
+
+        return asyncio.create_task(hang_up())

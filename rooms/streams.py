@@ -1,0 +1,82 @@
+"""Pages that watch: one room, or all rooms of a person, from a cursor on.
+
+Always in this order: join the hub, then replay from the database, then sleep. So nothing is missed.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+
+from rooms import access, frames
+from rooms.database import in_database
+from rooms.exchange import COMMENT_SECONDS, Exchange
+from rooms.hub import hub
+from rooms.models import Room
+from rooms.sleepers import Viewer
+
+
+async def stream_room(exchange: Exchange, room: str) -> None:
+    """One room's changes for an open page."""
+    await _stream_rooms(exchange, room)
+
+
+async def stream_inbox(exchange: Exchange) -> None:
+    """The changes of all rooms that this person may see."""
+    await _stream_rooms(exchange, None)
+
+
+async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
+    session_key = exchange.request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    user_id, rooms = await in_database(_watchable_rooms, session_key, slug)
+    viewer = Viewer(user_id, session_key, {room.pk for room in rooms}, many_rooms=slug is None)
+    watching = None
+    try:
+        for room in rooms:
+            hub.add_viewer(room.pk, room.revision, viewer)
+        await exchange.open_stream()
+        watching = exchange.watch(viewer)
+        for room, since in _cursors(exchange.request, rooms, slug):
+            if since < 0:
+                viewer.catch_up(room.slug, room.revision, [frames.reset_frame(room.slug, room.revision)])
+            elif since != room.revision:
+                viewer.catch_up(room.slug, *await in_database(frames.frames_after, room.pk, since))
+        await exchange.write(viewer.take())
+        while not viewer.is_gone and not hub.is_closing:
+            was_woken = await viewer.sleep(COMMENT_SECONDS)
+            await exchange.write(viewer.take() if was_woken else b": still here\n\n")
+    finally:
+        hub.remove_viewer(viewer)
+        if watching:
+            watching.cancel()
+    await exchange.finish()
+
+
+def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room]]:
+    user = access.user_of_session(session_key)
+    if not user.is_authenticated:
+        raise access.BadKey
+    visible = access.visible_rooms(user)
+    if slug is None:
+        return user.pk, list(visible)
+    return user.pk, [access.room_for(user, slug)]
+
+
+def _cursors(request: ASGIRequest, rooms: list[Room], slug: str | None) -> list[tuple[Room, int]]:
+    """Where each room's replay begins; -1 where the page named a cursor that means nothing to us.
+
+    A room's stream has plain revisions, the inbox has `room:revision` pairs. Its last event id names one room
+    only; the others replay from where the page began, which is more than needed and harmless.
+    """
+    since = request.GET.get("since", "")
+    last_event_id = request.headers.get("Last-Event-ID", "")
+    if slug is not None:
+        pairs = [f"{slug}:{cursor}" for cursor in (since, last_event_id) if cursor]
+    else:
+        pairs = [*since.split(","), last_event_id]
+    named = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
+    return [(room, _revision(named[room.slug])) for room in rooms if room.slug in named]
+
+
+def _revision(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1

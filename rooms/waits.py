@@ -1,0 +1,149 @@
+"""Agents that wait: for an answer, for messages, or for everything that happens in their room.
+
+Always in this order: join the hub, then read the database, then sleep. So nothing is missed.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+
+from rooms import access, api, lifecycle, problems, timeline, wire
+from rooms.database import in_database
+from rooms.exchange import COMMENT_SECONDS, Exchange
+from rooms.frames import encode_event
+from rooms.hub import hub
+from rooms.models import Question, Room
+from rooms.sleepers import Sleeper
+
+
+async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
+    """Reply when the question is settled, or with what it is when the seconds are over."""
+    seconds = api.wait_seconds(exchange.request)
+    sleeper = Sleeper()
+    hub.add_wait(question_id, sleeper)
+    watching = None
+    try:
+        question = await in_database(_start_waiting, exchange.request, question_id)
+        watching = exchange.watch(sleeper)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while question.is_open and not sleeper.is_gone and not hub.is_closing:
+            was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
+            question = await in_database(_read_question, question_id)
+            if not was_woken:
+                break
+    finally:
+        nobody_else_waits = hub.remove_wait(question_id, sleeper)
+        if watching:
+            watching.cancel()
+    if sleeper.is_gone:
+        if nobody_else_waits:
+            await in_database(lifecycle.wait_ended, question_id)
+    elif question.is_open and hub.is_closing and exchange.request.method == "GET":
+        await exchange.respond_problem(problems.shutting_down())
+    else:
+        await exchange.respond_json(
+            wire.question_object(question, exchange.request.build_absolute_uri), status
+        )
+        if not question.is_open:
+            await in_database(lifecycle.deliver, question_id)
+
+
+def _start_waiting(request: ASGIRequest, question_id: str) -> Question:
+    key = access.key_from_header(request.headers.get("Authorization", ""))
+    question = access.question_of_key(key, question_id)
+    if question.is_open:
+        lifecycle.wait_started(question_id)
+        question = _read_question(question_id)
+    return question
+
+
+def _read_question(question_id: str) -> Question:
+    question = Question.objects.with_answer().filter(pk=question_id).first()
+    if question is None:
+        raise access.Missing  # its room was deleted meanwhile
+    return question
+
+
+async def ask_and_wait(exchange: Exchange, room: str) -> None:
+    """Let Django take the question, then wait for its answer in the same request."""
+    api.wait_seconds(exchange.request)
+    reply: list[dict[str, Any]] = []
+
+    async def keep(message: dict[str, Any]) -> None:
+        reply.append(message)
+
+    await exchange.application(exchange.scope, exchange.receive, keep)
+    status = reply[0]["status"] if reply else 0
+    if status in (200, 201):
+        body = b"".join(message.get("body", b"") for message in reply)
+        await wait_for_answer(exchange, json.loads(body)["id"], status)
+    else:
+        for message in reply:
+            await exchange.send(message)
+
+
+async def wait_for_messages(exchange: Exchange, room: str) -> None:
+    """Reply when the timeline has something after the cursor, or with nothing when the seconds are over."""
+    seconds = api.wait_seconds(exchange.request)
+    key = await in_database(_key_of_room, exchange.request, room)
+    sleeper = Sleeper()
+    hub.add_listener(key.room_id, sleeper)
+    watching = exchange.watch(sleeper)
+    try:
+        page = await in_database(api.messages_page, exchange.request, key, room)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not page["messages"] and not sleeper.is_gone and not hub.is_closing:
+            was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
+            page = await in_database(api.messages_page, exchange.request, key, room)
+            if not was_woken:
+                break
+    finally:
+        hub.remove_listener(key.room_id, sleeper)
+        watching.cancel()
+    if not sleeper.is_gone:
+        await exchange.respond_json(page)
+
+
+async def stream_events(exchange: Exchange, room: str) -> None:
+    """The timeline as JSON events, from the cursor on, or from now on."""
+    key = await in_database(_key_of_room, exchange.request, room)
+    sleeper = Sleeper()
+    hub.add_listener(key.room_id, sleeper)
+    watching = None
+    try:
+        position = await in_database(_events_cursor, exchange.request, key.room)
+        await exchange.open_stream()
+        watching = exchange.watch(sleeper)
+        while not sleeper.is_gone and not hub.is_closing:
+            entries = await in_database(timeline.entries_after, key.room, position, api.PAGE_LIMIT)
+            for entry in entries:
+                data = json.dumps(wire.message_object(entry))
+                await exchange.write(encode_event("", data, entry.pk))
+                position = entry.position
+            if not entries and not await sleeper.sleep(COMMENT_SECONDS):
+                # The quiet moment is also the moment to look whether the key still lives.
+                await in_database(_key_of_room, exchange.request, room)
+                await exchange.write(b": still here\n\n")
+    except access.BadKey:
+        if watching is None:
+            raise
+    finally:
+        hub.remove_listener(key.room_id, sleeper)
+        if watching:
+            watching.cancel()
+    await exchange.finish()
+
+
+def _key_of_room(request: ASGIRequest, room: str) -> Any:
+    key = access.key_from_header(request.headers.get("Authorization", ""))
+    access.room_of_key(key, room)
+    return key
+
+
+def _events_cursor(request: ASGIRequest, room: Room) -> int:
+    cursor = request.headers.get("Last-Event-ID") or request.GET.get("after")
+    if cursor:
+        return timeline.position_of(room, cursor)
+    return Room.objects.values_list("revision", flat=True).get(pk=room.pk)
