@@ -2,13 +2,14 @@
 
 import os
 
+import django
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bridge.settings")
 
-from django.core.asgi import get_asgi_application
-
 # Django has to be set up before anything of `rooms` can be imported.
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
 
+from bridge.handler import PooledHandler  # noqa: E402
 from rooms.live import with_live  # noqa: E402
 
-application = with_live(django_application)
+application = with_live(PooledHandler())

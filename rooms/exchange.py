@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rooms.sleepers import Sleeper
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+Send = Callable[[Any], Coroutine[Any, Any, None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 JSON = "application/json"
