@@ -5,148 +5,40 @@ Under ASGI `live.py` takes the calls that wait before they come here; under WSGI
 
 import json
 import logging
-import re
 from collections.abc import Callable
 from datetime import timedelta
-from functools import wraps
-from typing import Any, NoReturn
+from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from rooms import access, lifecycle, openapi, problems, timeline, wire
 from rooms.conf import setting
+from rooms.endpoint import (
+    check_rate,
+    endpoint,
+    invalid_parameter,
+    page_limit,
+    read_json,
+    refuse_constant,
+    wait_seconds,
+)
+from rooms.fields import FieldError, InvalidPayload, parse
 from rooms.models import AgentKey, Answer, Message, Question
 from rooms.payload import (
     IDENTIFIER_LENGTH,
     MESSAGE_TYPES,
-    FieldError,
-    InvalidPayload,
     NewMessage,
     ReportedAnswer,
     ResponseContent,
-    parse,
     parse_ask,
     parse_prompts,
 )
-from rooms.problems import Problem
 
 logger = logging.getLogger(__name__)
-
-BODY_LIMIT = 64 * 1024
-# Servers and proxies give up after 60 seconds without a byte.
-LONGEST_WAIT_SECONDS = 55
-PAGE_SIZE = 50
-PAGE_LIMIT = 200
-
-Verb = Callable[..., HttpResponse]
-
-
-# ---- the frame of every call -----------------------------------------------------------------------------
-
-
-def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
-    """A view of `GET=…, POST=…` that knows its agent key and turns every failure into a problem."""
-
-    @csrf_exempt
-    @login_not_required
-    @wraps(next(iter(verbs.values())))
-    def view(request: HttpRequest, **path: str) -> HttpResponse:
-        try:
-            verb = verbs.get(request.method or "")
-            if verb is None:
-                raise problems.method_not_allowed(list(verbs))
-            return verb(request, access.key_from_header(request.headers.get("Authorization", "")), **path)
-        except Exception as error:
-            return problem_for(error, request).as_response()
-
-    return view
-
-
-def problem_for(error: Exception, request: HttpRequest) -> Problem:
-    """What the caller is told about a failure."""
-    match error:
-        case Problem():
-            return error
-        case access.BadKey():
-            return problems.unauthorized()
-        case access.Missing():
-            return problems.not_found()
-        case lifecycle.AlreadySettled(question=question):
-            return Problem(
-                409,
-                "question_settled",
-                f"This question is {question.status} already.",
-                question=wire.question_object(question, request.build_absolute_uri),
-            )
-        case lifecycle.AskedDifferently():
-            return Problem(
-                409,
-                "idempotency_conflict",
-                "This idempotency key was used for another question; take a new key for a new question.",
-            )
-        case timeline.UnknownEntry():
-            return _invalid_parameter("after", f"{error} is not an id of this room")
-        case OperationalError() | InterfaceError():
-            logger.error("%s %s: the database is out of reach: %s", request.method, request.path, error)
-            return problems.unavailable()
-        case _:
-            logger.error("%s %s failed", request.method, request.path, exc_info=error)
-            return problems.server_error()
-
-
-def read_json(request: HttpRequest) -> Any:
-    """The body as JSON, or the problem with it."""
-    if request.content_type not in ("application/json", "application/problem+json"):
-        raise Problem(415, "unsupported_media_type", "Send JSON with 'Content-Type: application/json'.")
-    if int(request.headers.get("Content-Length") or 0) > BODY_LIMIT or len(request.body) > BODY_LIMIT:
-        raise Problem(413, "too_large", f"The body may have {BODY_LIMIT // 1024} KiB at most.")
-    try:
-        return json.loads(request.body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise Problem(400, "malformed_json", f"The body is not JSON: {reason}.") from error
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _invalid_parameter(name: str, message: str) -> Problem:
-    return problems.invalid(InvalidPayload([FieldError(field=name, message=message)]), "invalid_parameter")
-
-
-def wait_seconds(request: HttpRequest) -> float:
-    """The `wait` parameter within its limits; nothing is 0."""
-    text = request.GET.get("wait") or "0"
-    try:
-        seconds = float(text)
-    except ValueError:
-        raise _invalid_parameter("wait", "must be a number of seconds") from None
-    # "nan" is a float as well, and compares as neither more nor less.
-    return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0
-
-
-def page_limit(request: HttpRequest) -> int:
-    text = request.GET.get("limit") or str(PAGE_SIZE)
-    # A number of thousands of digits is one that Python refuses to read.
-    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
-        raise _invalid_parameter("limit", "must be a whole number from 1")
-    return min(int(text), PAGE_LIMIT)
-
-
-def _check_rate(recent: Any, limit: int, what: str) -> None:
-    """Counted in the database, so that it holds for all processes together."""
-    if limit and recent.order_by()[limit - 1 : limit].exists():
-        raise Problem(
-            429,
-            "too_many_requests",
-            f"This key has sent {limit} {what} within a minute; wait a little.",
-            headers={"Retry-After": "10"},
-        )
 
 
 # ---- questions -------------------------------------------------------------------------------------------
@@ -167,10 +59,10 @@ def _ask(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool
         raise problems.invalid(error, "invalid_question") from error
     idempotency_key = request.headers.get("Idempotency-Key", "")
     if len(idempotency_key) > IDENTIFIER_LENGTH:
-        raise _invalid_parameter("Idempotency-Key", f"is longer than {IDENTIFIER_LENGTH} characters")
+        raise invalid_parameter("Idempotency-Key", f"is longer than {IDENTIFIER_LENGTH} characters")
     minute_ago = timezone.now() - timedelta(minutes=1)
     recent = Question.objects.filter(key=key, asked_at__gt=minute_ago)
-    _check_rate(recent, setting("ASKS_PER_MINUTE"), "questions")
+    check_rate(recent, setting("ASKS_PER_MINUTE"), "questions")
     return lifecycle.ask(key.room, key, asked, idempotency_key)
 
 
@@ -178,7 +70,7 @@ def list_questions(request: HttpRequest, key: AgentKey, room: str) -> HttpRespon
     questions = Question.objects.with_answer().filter(room=access.room_of_key(key, room)).order_by("position")
     if status := request.GET.get("status"):
         if status not in Question.Status:
-            raise _invalid_parameter("status", f"must be one of {', '.join(Question.Status)}")
+            raise invalid_parameter("status", f"must be one of {', '.join(Question.Status)}")
         questions = questions.filter(status=status)
     if after := request.GET.get("after"):
         questions = questions.filter(position__gt=timeline.position_of(key.room, after))
@@ -268,7 +160,7 @@ def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse
 def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
     minute_ago = timezone.now() - timedelta(minutes=1)
     recent = Message.objects.filter(key=key, created_at__gt=minute_ago)
-    _check_rate(recent, setting("MESSAGES_PER_MINUTE"), "messages")
+    check_rate(recent, setting("MESSAGES_PER_MINUTE"), "messages")
     return lifecycle.post_message(
         key.room,
         key=key,
@@ -304,7 +196,7 @@ def _post_response(request: HttpRequest, key: AgentKey, message: NewMessage) -> 
 
 def _content_as_object(message: NewMessage) -> dict[str, Any]:
     try:
-        content = json.loads(message.content, parse_constant=_refuse_constant)
+        content = json.loads(message.content, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

@@ -48,6 +48,10 @@ class AlreadySettled(Exception):
         self.question = question
 
 
+class RoomArchived(Exception):
+    """Nothing new can be asked in this room."""
+
+
 class AskedDifferently(Exception):
     """The same idempotency key came with another question."""
 
@@ -59,14 +63,15 @@ def ask(room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "")
     """A new open question and True; or the one this agent asked before, as it is now, and False."""
     idempotency_hash = _idempotency_hash(key, asked, idempotency_key)
     prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
-    body_hash = _hash(prompts, asked.default)
+    defaults = asked.default_choices
+    default_choices = None if defaults is None else _as_json(defaults)
+    body_hash = _hash(prompts, default_choices)
     if idempotency_hash:
         before = _asked_before(room, idempotency_hash, body_hash)
         if before:
             return before, False
     now = timezone.now()
     timeout = asked.timeout_seconds
-    defaults = asked.default_choices
     question = Question(
         room=room,
         key=key,
@@ -78,13 +83,16 @@ def ask(room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "")
         body_hash=body_hash,
         prompts=prompts,
         context={name: text for name, text in asked.context.model_dump().items() if text},
-        default_choices=None if defaults is None else _as_json(defaults),
+        default_choices=default_choices,
         asked_at=now,
         expires_at=now + timedelta(seconds=timeout) if timeout else None,
     )
     try:
         with transaction.atomic():
             question.position = question.revision = _next_revision(room.pk, question.pk)
+            # With the room's row locked: archiving comes before this ask or finds its question.
+            if Room.objects.filter(pk=room.pk, archived_at__isnull=False).exists():
+                raise RoomArchived
             question.save(force_insert=True)
     except IntegrityError:
         # The same ask came in twice at once, and the other one was first.
@@ -142,6 +150,18 @@ def withdraw(question: Question) -> Question:
     return _settle(question, Question.Status.WITHDRAWN)
 
 
+def withdraw_open(questions: QuestionQuerySet) -> int:
+    """Withdraw those that are still open; how many that were."""
+    withdrawn = 0
+    for question in questions.open():
+        try:
+            withdraw(question)
+            withdrawn += 1
+        except AlreadySettled:
+            continue
+    return withdrawn
+
+
 def expire(question: Question) -> Question:
     """Settle because the deadline passed; with the default only if the question named one."""
     default = None
@@ -160,7 +180,13 @@ def _settle_in_time(question: Question, status: Question.Status, given: Answer) 
 def _settle(question: Question, status: Question.Status, given: Answer | None = None) -> Question:
     now = timezone.now()
     with transaction.atomic():
-        won = Question.objects.open().filter(pk=question.pk).update(status=status, settled_at=now)
+        # What the agent itself reports has reached it.
+        told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
+        won = (
+            Question.objects.open()
+            .filter(pk=question.pk)
+            .update(status=status, settled_at=now, delivered_at=now if told_by_agent else None)
+        )
         if won:
             revision = _take_revision(question.pk, is_settled=True)
             if given:
@@ -254,12 +280,8 @@ def create_room(
 
 def archive_room(room: Room) -> None:
     """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
-    for question in room.questions.open():
-        try:
-            withdraw(question)
-        except AlreadySettled:
-            continue
     Room.objects.filter(pk=room.pk).update(archived_at=timezone.now())
+    withdraw_open(room.questions.all())
 
 
 def restore_room(room: Room) -> None:

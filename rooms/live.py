@@ -18,6 +18,7 @@ from django.urls import Resolver404, resolve
 
 from rooms import api, problems, streams, waits
 from rooms.database import in_database
+from rooms.endpoint import problem_for
 from rooms.exchange import Application, Exchange, Receive, Scope, Send
 from rooms.hub import hub
 
@@ -97,7 +98,7 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
     except Http404:
         await exchange.respond_problem(problems.not_found())
     except Exception as error:
-        await exchange.respond_problem(api.problem_for(error, exchange.request))
+        await exchange.respond_problem(problem_for(error, exchange.request))
 
 
 def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:

@@ -16,9 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from rooms import access, cards, lifecycle, timeline
+from rooms.fields import InvalidPayload
 from rooms.forms import Draft, KeyForm, MessageForm, SkipForm, read_drafts
 from rooms.models import Answer, Message, Question, Room
-from rooms.payload import InvalidPayload, parse_prompts
+from rooms.payload import parse_prompts
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30

@@ -4,25 +4,24 @@ Agents send questions in many shapes; `shapes.py` brings them into one before th
 No database here.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, field_validator
 
 from rooms import shapes
 from rooms.colors import to_hex
+from rooms.fields import (
+    FieldError,
+    FilledText,
+    InvalidPayload,
+    OptionalText,
+    Strict,
+    Text,
+    parse,
+    too_long,
+    wrong,
+)
 
 # The limits of the wire contract. Text ones count characters.
 QUESTION_LENGTH = 2_000
@@ -35,62 +34,11 @@ AGENT_NAME_LENGTH = 80
 HEADER_LENGTH = 80  # Claude Code does not enforce its own 12: accepted, and shown shortened
 IDENTIFIER_LENGTH = 200
 MESSAGE_LENGTH = 16_000
+BODY_LIMIT = 64 * 1024  # bytes of a whole request
+PAGE_SIZE = 50  # entries of a list, unless told otherwise
+PAGE_LIMIT = 200
+LONGEST_WAIT_SECONDS = 55  # servers and proxies give up after 60 seconds without a byte
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is not waited for
-
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-class FieldError(BaseModel):
-    """One thing that is wrong, and where."""
-
-    field: str
-    message: str
-
-
-class InvalidPayload(Exception):
-    """What was sent does not fit; `errors` says what and where."""
-
-    def __init__(self, errors: Sequence[FieldError]) -> None:
-        super().__init__("; ".join(f"{error.field}: {error.message}" for error in errors))
-        self.errors = list(errors)
-
-
-def wrong(message: str) -> PydanticCustomError:
-    # pydantic's types want a literal, as a template; without a context braces stay as they are.
-    return PydanticCustomError("ask_bridge", cast(Any, message))
-
-
-def _storable(text: str) -> str:
-    if "\x00" in text:
-        raise wrong("must not contain NUL characters")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # JSON can spell half a surrogate pair, UTF-8 and PostgreSQL cannot.
-        raise wrong("is not valid Unicode text") from None
-    return text
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise wrong("must not be empty")
-    return text
-
-
-def _none_to_empty(value: object) -> object:
-    return "" if value is None else value
-
-
-Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
-FilledText = Annotated[Text, AfterValidator(_not_blank)]
-OptionalText = Annotated[Text, BeforeValidator(_none_to_empty)]
-
-
-class Strict(BaseModel):
-    """Unknown fields are let pass, so that newer agents can talk to older bridges."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True, frozen=True)
 
 
 class Option(Strict):
@@ -214,16 +162,24 @@ class ReportedAnswer(Strict):
 class NewMessage(Strict):
     """A line for the timeline; with type AskUserQuestion its content is a question as JSON."""
 
-    content: Annotated[FilledText, Field(max_length=MESSAGE_LENGTH)]
+    type: str = "message"
+    content: FilledText
     sender: Annotated[OptionalText, Field(max_length=AGENT_NAME_LENGTH)] = ""
     sender_type: Literal["agent", "human"] = "agent"
     color: Annotated[OptionalText, AfterValidator(to_hex)] = ""
-    type: str = "message"
 
     @field_validator("type", mode="before")
     @classmethod
     def known_type(cls, value: object) -> object:
         return value if value in MESSAGE_TYPES else "message"
+
+    @field_validator("content")
+    @classmethod
+    def line_fits(cls, content: str, info: ValidationInfo) -> str:
+        """Only what is shown as a line; a question has limits of its own for each part."""
+        if info.data.get("type") in ("message", "log") and len(content) > MESSAGE_LENGTH:
+            raise too_long(content, MESSAGE_LENGTH)
+        return content
 
 
 MESSAGE_TYPES = ("message", "log", "AskUserQuestion", "AskUserQuestionResponse")
@@ -328,51 +284,3 @@ def parse_prompts(stored: object) -> list[Prompt]:
         )
         for prompt in cast("list[dict[str, Any]]", stored)
     ]
-
-
-def parse(model: type[Model], body: object, *, at: str = "") -> Model:
-    """`body` as a `model`, or InvalidPayload with the path of each field."""
-    try:
-        return model.model_validate(body)
-    except ValidationError as problem:
-        raise InvalidPayload([_field_error(error, at) for error in problem.errors()]) from problem
-
-
-def _field_error(error: ErrorDetails, at: str) -> FieldError:
-    path = at
-    for part in error["loc"]:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif not re.fullmatch(r"[\w-]+", part) or part in ("str", "list[str]"):
-            continue  # the name of a union's branch, not of a field
-        else:
-            path += f".{part}" if path else part
-    return FieldError(field=path or "body", message=_sentence(error))
-
-
-def _sentence(error: ErrorDetails) -> str:
-    context = error.get("ctx", {})
-    match error["type"]:
-        case "missing":
-            return "is required"
-        case "string_too_long" | "too_long":
-            return f"is too long: {len(error['input']):,} characters, {context['max_length']:,} are allowed"
-        case "string_type":
-            return "must be a text"
-        case "string_unicode":
-            return "is not valid Unicode text"
-        case "list_type":
-            return "must be a list"
-        case "dict_type" | "model_type" | "model_attributes_type":
-            return "must be an object"
-        case "bool_type" | "bool_parsing":
-            return "must be true or false"
-        case "float_type" | "float_parsing" | "int_type":
-            return "must be a number"
-        case "greater_than":
-            return f"must be more than {context['gt']:g}"
-        case "less_than_equal":
-            return f"must be at most {context['le']:,.0f}"
-        case _:
-            message = error["msg"]
-            return message[:1].lower() + message[1:]

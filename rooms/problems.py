@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from rooms.payload import FieldError, InvalidPayload
+from rooms.fields import FieldError, InvalidPayload
 
 CONTENT_TYPE = "application/problem+json"
 

@@ -24,7 +24,8 @@ def to_canonical(body: object) -> object:
     if not isinstance(body, dict):
         return body
     body = _open_envelope(body)
-    canonical = {name: _unnest_object(body[name]) for name in ASK_FIELDS if name in body}
+    # A null says nothing, so it is as if the field were not there.
+    canonical = {name: _unnest_object(body[name]) for name in ASK_FIELDS if body.get(name) is not None}
     if "questions" in body:
         questions = _unnest(body["questions"])
         if isinstance(questions, dict):
@@ -71,11 +72,8 @@ def _prompt(question: object) -> object:
     question = _unnest_object(question)
     if not isinstance(question, dict):
         return question
-    prompt = {
-        name: question[name]
-        for name in ("question", "header", "multiSelect", "multi_select")
-        if name in question
-    }
+    fields = ("question", "header", "multiSelect", "multi_select")
+    prompt = {name: question[name] for name in fields if question.get(name) is not None}
     for name in OPTION_FIELDS:
         if name in question:
             options = _options(question[name])

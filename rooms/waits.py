@@ -11,16 +11,18 @@ from django.core.handlers.asgi import ASGIRequest
 
 from rooms import access, api, lifecycle, problems, timeline, wire
 from rooms.database import in_database
+from rooms.endpoint import wait_seconds
 from rooms.exchange import COMMENT_SECONDS, Exchange
 from rooms.frames import encode_event
 from rooms.hub import hub
 from rooms.models import Question, Room
+from rooms.payload import PAGE_LIMIT
 from rooms.sleepers import Sleeper
 
 
 async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
     """Reply when the question is settled, or with what it is when the seconds are over."""
-    seconds = api.wait_seconds(exchange.request)
+    seconds = wait_seconds(exchange.request)
     sleeper = Sleeper()
     hub.add_wait(question_id, sleeper)
     watching = None
@@ -68,7 +70,7 @@ def _read_question(question_id: str) -> Question:
 
 async def ask_and_wait(exchange: Exchange, room: str) -> None:
     """Let Django take the question, then wait for its answer in the same request."""
-    api.wait_seconds(exchange.request)
+    wait_seconds(exchange.request)
     reply: list[dict[str, Any]] = []
 
     async def keep(message: dict[str, Any]) -> None:
@@ -86,7 +88,7 @@ async def ask_and_wait(exchange: Exchange, room: str) -> None:
 
 async def wait_for_messages(exchange: Exchange, room: str) -> None:
     """Reply when the timeline has something after the cursor, or with nothing when the seconds are over."""
-    seconds = api.wait_seconds(exchange.request)
+    seconds = wait_seconds(exchange.request)
     key = await in_database(_key_of_room, exchange.request, room)
     sleeper = Sleeper()
     hub.add_listener(key.room_id, sleeper)
@@ -117,7 +119,7 @@ async def stream_events(exchange: Exchange, room: str) -> None:
         await exchange.open_stream()
         watching = exchange.watch(sleeper)
         while not sleeper.is_gone and not hub.is_closing:
-            entries = await in_database(timeline.entries_after, key.room, position, api.PAGE_LIMIT)
+            entries = await in_database(timeline.entries_after, key.room, position, PAGE_LIMIT)
             for entry in entries:
                 data = json.dumps(wire.message_object(entry))
                 await exchange.write(encode_event("", data, entry.pk))

@@ -1,0 +1,387 @@
+"""Rooms, members and keys for admins; questions, answers and messages for those who look something up.
+
+What happened is read-only here. State changes only through the verbs of `lifecycle.py` and
+`access.py`, as everywhere.
+"""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.text import Truncator
+
+from rooms import access, lifecycle
+from rooms.models import AgentKey, Answer, Membership, Message, Question, QuestionQuerySet, Room
+
+# Enough of a text to tell it from others in a list.
+SHORT_TEXT = 60
+
+
+def short(text: str) -> str:
+    return Truncator(text).chars(SHORT_TEXT)
+
+
+def count_per_room(entries: QuerySet[Any]) -> Coalesce:
+    """How many of the entries each room has: read from an index per room shown, not a join of all."""
+    counts = (
+        entries.filter(room=OuterRef("pk"))
+        .order_by()
+        .values("room")
+        .annotate(count=Count("pk"))
+        .values("count")
+    )
+    return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
+
+
+class NewKeyPage(admin.ModelAdmin):
+    """Where a save made agent keys, its reply shows them: here, once, and stored nowhere."""
+
+    def create_key(self, request: HttpRequest, room: Room, label: str) -> AgentKey:
+        key, text = access.create_key(room, label=label, created_by=request.user)
+        # Shown by this very reply, so that it gets into no cookie and no session on the way.
+        messages.warning(
+            request,
+            f"The key of “{label}” is {text} – copy it now: it is stored only as a hash and cannot "
+            "be shown again.",
+        )
+        request.ask_bridge_made_keys = True  # type: ignore[attr-defined]
+        return key
+
+    def response_add(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return self._show_keys(request, super().response_add(request, *args, **kwargs))
+
+    def response_change(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return self._show_keys(request, super().response_change(request, *args, **kwargs))
+
+    def _show_keys(self, request: HttpRequest, onward: HttpResponse) -> HttpResponse:
+        if not hasattr(request, "ask_bridge_made_keys"):
+            return onward
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "New agent key",
+            "content": format_html(
+                '<p><a href="{}">I have copied it: go on</a></p>', onward.headers.get("Location", "")
+            ),
+        }
+        return TemplateResponse(request, "admin/base_site.html", context)
+
+
+# ---- rooms ---------------------------------------------------------------------------------------
+
+
+class MembershipInline(admin.TabularInline):
+    model = Membership
+    extra = 0
+    # Works with any user model, also where nobody registered it for autocompletion.
+    raw_id_fields = ("user",)
+    readonly_fields = ("joined_at",)
+    verbose_name = "member"
+    verbose_name_plural = "members"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("user", "room")
+
+
+class AgentKeyInline(admin.TabularInline):
+    """Keys that exist can only be read; a label on a new line makes a new one."""
+
+    model = AgentKey
+    extra = 0
+    can_delete = False
+    fields = ("label", "beginning", "created_at", "last_used_at", "revoked_at")
+    readonly_fields = ("beginning", "created_at", "last_used_at", "revoked_at")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="key")
+    def beginning(self, key: AgentKey) -> str:
+        return f"abk_{key.lookup}_…" if key.lookup else "shown once, after saving"
+
+
+class ArchivedFilter(admin.SimpleListFilter):
+    title = "archived"
+    parameter_name = "archived"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("no", "No"), ("yes", "Yes")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() is None:
+            return queryset
+        return queryset.filter(archived_at__isnull=self.value() == "no")
+
+
+@admin.register(Room)
+class RoomAdmin(NewKeyPage):
+    list_display = (
+        "name",
+        "slug",
+        "is_open",
+        "member_count",
+        "living_keys",
+        "open_questions",
+        "changed_at",
+    )
+    list_filter = ("is_open", ArchivedFilter)
+    search_fields = ("name", "slug")
+    fields = ("name", "slug", "is_open", "created_at", "changed_at", "archived_at")
+    readonly_fields = ("created_at", "changed_at", "archived_at")
+    prepopulated_fields = {"slug": ("name",)}
+    inlines = (MembershipInline, AgentKeyInline)
+    actions = ("archive", "restore", "revoke_keys", "withdraw_open_questions")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Room]:
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                member_count=count_per_room(Membership.objects.all()),
+                living_keys=count_per_room(AgentKey.objects.filter(revoked_at=None)),
+                open_questions=count_per_room(Question.objects.open()),
+            )
+        )
+
+    def get_inlines(self, request: HttpRequest, obj: Room | None = None) -> Any:
+        """A pop-up closes after saving, before anybody could copy a key."""
+        is_popup = IS_POPUP_VAR in request.GET or IS_POPUP_VAR in request.POST
+        return (MembershipInline,) if is_popup else self.inlines
+
+    def has_delete_permission(self, request: HttpRequest, obj: Room | None = None) -> bool:
+        """Deleting takes the whole history along, so a room is archived first."""
+        is_archived = obj is None or obj.archived_at is not None
+        return is_archived and super().has_delete_permission(request, obj)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        if formset.model is not AgentKey:
+            super().save_formset(request, form, formset, change)
+            return
+        named = formset.save(commit=False)
+        formset.new_objects = [self.create_key(request, form.instance, key.label) for key in named]
+
+    @admin.display(description="members", ordering="member_count")
+    def member_count(self, room: Any) -> int:
+        return room.member_count
+
+    @admin.display(description="living keys", ordering="living_keys")
+    def living_keys(self, room: Any) -> int:
+        return room.living_keys
+
+    @admin.display(description="open questions", ordering="open_questions")
+    def open_questions(self, room: Any) -> int:
+        return room.open_questions
+
+    @admin.action(
+        description="Archive: withdraw open questions, stop the keys, keep the history",
+        permissions=["change"],
+    )
+    def archive(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        rooms = list(queryset.filter(archived_at=None))
+        for room in rooms:
+            lifecycle.archive_room(room)
+        self.message_user(request, f"Rooms archived: {len(rooms)}.", messages.SUCCESS)
+
+    @admin.action(description="Restore: bring archived rooms back", permissions=["change"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        rooms = list(queryset.exclude(archived_at=None))
+        for room in rooms:
+            lifecycle.restore_room(room)
+        self.message_user(request, f"Rooms restored: {len(rooms)}.", messages.SUCCESS)
+
+    @admin.action(description="Revoke all keys", permissions=["change"])
+    def revoke_keys(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        revoked = access.revoke_keys(AgentKey.objects.filter(room__in=queryset.values("pk")))
+        self.message_user(request, f"Keys revoked: {revoked}.", messages.SUCCESS)
+
+    @admin.action(description="Withdraw open questions", permissions=["change"])
+    def withdraw_open_questions(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        withdrawn = lifecycle.withdraw_open(Question.objects.filter(room__in=queryset.values("pk")))
+        self.message_user(request, f"Questions withdrawn: {withdrawn}.", messages.SUCCESS)
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+
+class KeyStateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("alive", "Alive"), ("revoked", "Revoked"), ("archived", "Room archived")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case "alive":
+                return queryset.filter(revoked_at=None, room__archived_at=None)
+            case "revoked":
+                return queryset.exclude(revoked_at=None)
+            case "archived":
+                return queryset.filter(revoked_at=None).exclude(room__archived_at=None)
+            case _:
+                return queryset
+
+
+@admin.register(AgentKey)
+class AgentKeyAdmin(NewKeyPage):
+    list_display = ("label", "beginning", "room", "created_at", "last_used_at", "state")
+    list_filter = (KeyStateFilter, "room", "created_at", "last_used_at")
+    list_select_related = ("room",)
+    search_fields = ("label", "lookup", "room__name", "room__slug")
+    actions = ("revoke",)
+
+    def get_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
+        if obj is None:
+            return ("room", "label")
+        return ("room", "label", *self.get_readonly_fields(request, obj)[1:])
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
+        if obj is None:
+            return ()
+        return ("room", "beginning", "state", "created_at", "created_by", "last_used_at", "revoked_at")
+
+    def save_model(self, request: HttpRequest, obj: AgentKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        # From here on the admin's own object is the key that was made.
+        obj.pk = self.create_key(request, obj.room, obj.label).pk
+        obj.refresh_from_db()
+
+    @admin.display(description="key")
+    def beginning(self, key: AgentKey) -> str:
+        return f"abk_{key.lookup}_…"
+
+    @admin.display(description="state")
+    def state(self, key: AgentKey) -> str:
+        if key.revoked_at:
+            return "revoked"
+        return "room archived" if key.room.archived_at else "alive"
+
+    @admin.action(description="Revoke selected keys", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> None:
+        revoked = access.revoke_keys(queryset)
+        self.message_user(request, f"Keys revoked: {revoked}.", messages.SUCCESS)
+
+
+# ---- what happened -------------------------------------------------------------------------------
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """History: nobody writes or changes it here, and only superusers may remove from it."""
+
+    # Ids sort by time, and their index is there on any size of table.
+    ordering = ("-id",)
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and getattr(request.user, "is_superuser", False))
+
+
+@admin.register(Question)
+class QuestionAdmin(ReadOnlyAdmin):
+    list_display = (
+        "text",
+        "room",
+        "agent_name",
+        "status",
+        "asked_at",
+        "settled_at",
+        "agent_is_waiting",
+    )
+    list_filter = ("status", "room", "asked_at")
+    list_select_related = ("room",)
+    search_fields = ("agent_name", "=id", "=session_id")
+    fields = (
+        "id",
+        "room",
+        "key",
+        "agent_name",
+        "agent_color",
+        "session_id",
+        "tool_use_id",
+        "prompts",
+        "context",
+        "default_choices",
+        "status",
+        "asked_at",
+        "expires_at",
+        "settled_at",
+        "delivered_at",
+        "agent_is_waiting",
+        "last_seen_at",
+    )
+    actions = ("withdraw",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Question | None = None) -> bool:
+        """An agent may wait for an open question: it is withdrawn before it can be deleted."""
+        is_settled = obj is None or not obj.is_open
+        return is_settled and super().has_delete_permission(request, obj)
+
+    def has_withdraw_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ask_bridge.change_question")
+
+    @admin.display(description="question", ordering="id")
+    def text(self, question: Question) -> str:
+        return short(str(question))
+
+    @admin.display(description="active", boolean=True)
+    def agent_is_waiting(self, question: Question) -> bool:
+        return question.agent_is_waiting
+
+    @admin.action(description="Withdraw selected questions", permissions=["withdraw"])
+    def withdraw(self, request: HttpRequest, queryset: QuestionQuerySet) -> None:
+        withdrawn = lifecycle.withdraw_open(queryset)
+        self.message_user(request, f"Questions withdrawn: {withdrawn}.", messages.SUCCESS)
+
+
+@admin.register(Answer)
+class AnswerAdmin(ReadOnlyAdmin):
+    list_display = ("question_text", "room", "person_name", "via", "answered_at")
+    list_filter = ("via", "room", "answered_at")
+    list_select_related = ("room", "question")
+    search_fields = ("username", "person_name", "=question__id")
+    fields = (
+        "id",
+        "question",
+        "room",
+        "username",
+        "person_name",
+        "via",
+        "choices",
+        "reason",
+        "answered_at",
+    )
+
+    def has_delete_permission(self, request: HttpRequest, obj: Answer | None = None) -> bool:
+        """An answer goes together with its question, never alone: answered would be without answer."""
+        address = request.resolver_match.url_name if request.resolver_match else None
+        is_alone = (address or "").startswith("ask_bridge_answer_")
+        return not is_alone and super().has_delete_permission(request, obj)
+
+    @admin.display(description="question", ordering="id")
+    def question_text(self, answer: Answer) -> str:
+        return short(str(answer.question))
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    list_display = ("text", "room", "sender", "sender_type", "kind", "created_at")
+    list_filter = ("kind", "sender_type", "room", "created_at")
+    list_select_related = ("room",)
+    search_fields = ("sender", "=id")
+    fields = ("id", "room", "key", "sender", "sender_type", "kind", "content", "color", "created_at")
+
+    @admin.display(description="message", ordering="id")
+    def text(self, message: Message) -> str:
+        return short(message.content)

@@ -1,0 +1,123 @@
+"""The frame of every call of the JSON API: its key, its parameters, its body, and what a failure says."""
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from rooms import access, lifecycle, problems, timeline, wire
+from rooms.fields import FieldError, InvalidPayload
+from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
+from rooms.problems import Problem
+
+logger = logging.getLogger(__name__)
+
+Verb = Callable[..., HttpResponse]
+
+
+def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
+    """A view of `GET=…, POST=…` that knows its agent key and turns every failure into a problem."""
+
+    @csrf_exempt
+    @login_not_required
+    @wraps(next(iter(verbs.values())))
+    def view(request: HttpRequest, **path: str) -> HttpResponse:
+        try:
+            verb = verbs.get(request.method or "")
+            if verb is None:
+                raise problems.method_not_allowed(list(verbs))
+            return verb(request, access.key_from_header(request.headers.get("Authorization", "")), **path)
+        except Exception as error:
+            return problem_for(error, request).as_response()
+
+    return view
+
+
+def problem_for(error: Exception, request: HttpRequest) -> Problem:
+    """What the caller is told about a failure."""
+    match error:
+        case Problem():
+            return error
+        case access.BadKey():
+            return problems.unauthorized()
+        case access.Missing() | lifecycle.RoomArchived():
+            return problems.not_found()
+        case lifecycle.AlreadySettled(question=question):
+            return Problem(
+                409,
+                "question_settled",
+                f"This question is {question.status} already.",
+                question=wire.question_object(question, request.build_absolute_uri),
+            )
+        case lifecycle.AskedDifferently():
+            return Problem(
+                409,
+                "idempotency_conflict",
+                "This idempotency key was used for another question; take a new key for a new question.",
+            )
+        case timeline.UnknownEntry():
+            return invalid_parameter("after", f"{error} is not an id of this room")
+        case OperationalError() | InterfaceError():
+            logger.error("%s %s: the database is out of reach: %s", request.method, request.path, error)
+            return problems.unavailable()
+        case _:
+            logger.error("%s %s failed", request.method, request.path, exc_info=error)
+            return problems.server_error()
+
+
+def read_json(request: HttpRequest) -> Any:
+    """The body as JSON, or the problem with it."""
+    if request.content_type not in ("application/json", "application/problem+json"):
+        raise Problem(415, "unsupported_media_type", "Send JSON with 'Content-Type: application/json'.")
+    if int(request.headers.get("Content-Length") or 0) > BODY_LIMIT or len(request.body) > BODY_LIMIT:
+        raise Problem(413, "too_large", f"The body may have {BODY_LIMIT // 1024} KiB at most.")
+    try:
+        return json.loads(request.body, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise Problem(400, "malformed_json", f"The body is not JSON: {reason}.") from error
+
+
+def refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def invalid_parameter(name: str, message: str) -> Problem:
+    return problems.invalid(InvalidPayload([FieldError(field=name, message=message)]), "invalid_parameter")
+
+
+def wait_seconds(request: HttpRequest) -> float:
+    """The `wait` parameter within its limits; nothing is 0."""
+    text = request.GET.get("wait") or "0"
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise invalid_parameter("wait", "must be a number of seconds") from None
+    # "nan" is a float as well, and compares as neither more nor less.
+    return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0
+
+
+def page_limit(request: HttpRequest) -> int:
+    text = request.GET.get("limit") or str(PAGE_SIZE)
+    # A number of thousands of digits is one that Python refuses to read.
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise invalid_parameter("limit", "must be a whole number from 1")
+    return min(int(text), PAGE_LIMIT)
+
+
+def check_rate(recent: Any, limit: int, what: str) -> None:
+    """Counted in the database, so that it holds for all processes together."""
+    if limit and recent.order_by()[limit - 1 : limit].exists():
+        raise Problem(
+            429,
+            "too_many_requests",
+            f"This key has sent {limit} {what} within a minute; wait a little.",
+            headers={"Retry-After": "10"},
+        )

@@ -1,0 +1,73 @@
+"""`python manage.py createroom`: a room, and who belongs to it."""
+
+import argparse
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from rooms import access, lifecycle
+from rooms.models import Membership, Room
+
+
+class Command(BaseCommand):
+    """May be run again: what is there stays, members that are missing are added."""
+
+    help = "Create a room where people answer the questions of agents."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = 'Example: python manage.py createroom ops --name "Operations" --member ana ben'
+        parser.add_argument("slug", metavar="SLUG", help="the room's part of every address")
+        parser.add_argument("--name", default="", help="what people call it; the slug by default")
+        who = parser.add_mutually_exclusive_group()
+        who.add_argument("--open", action="store_true", help="every signed-in user may see and answer")
+        who.add_argument(
+            "--member",
+            metavar="USER",
+            nargs="+",
+            action="extend",
+            default=[],
+            help="usernames of those who may see and answer",
+        )
+
+    def handle(self, *, slug: str, name: str, open: bool, member: list[str], **options: Any) -> None:
+        """Everything that can be wrong is found before anything is changed."""
+        _check(slug, name)
+        try:
+            members = access.named_users(member)
+        except LookupError as unknown:
+            raise CommandError(f"There is no user called “{unknown}”.") from unknown
+        before = Room.objects.filter(slug=slug).first()
+        if before and before.archived_at:
+            raise CommandError(f"Room {slug} is archived; restore it in the admin first.")
+        known = set(Membership.objects.filter(room=before).values_list("user_id", flat=True))
+        room = lifecycle.create_room(slug, name=name, is_open=open, members=members)
+        if before:
+            self.stdout.write(f"Room {slug} exists already and stays {_openness(room)}.")
+            if open and not room.is_open:
+                self.stdout.write("To open it to everybody, change it in the admin.")
+            if name and name != room.name:
+                self.stdout.write(f"Its name stays “{room.name}”.")
+        else:
+            self.stdout.write(f"Created room {slug}, {_openness(room)}.")
+        for user in members:
+            is_new = user.pk not in known
+            self.stdout.write(f"{user} is {'now' if is_new else 'already'} a member.")
+
+
+def _openness(room: Room) -> str:
+    return "open to everybody" if room.is_open else "for members only"
+
+
+def _check(slug: str, name: str) -> None:
+    try:
+        Room(slug=slug, name=name or slug).clean_fields(exclude=["name"])
+    except ValidationError as problem:
+        raise CommandError(
+            f"“{slug}” cannot be the slug of a room: "
+            "it takes 1 to 60 letters, digits, hyphens and underscores."
+        ) from problem
+    longest = Room._meta.get_field("name").max_length or 0
+    if len(name) > longest:
+        raise CommandError(f"The name may have {longest} characters at most, not {len(name)}.")

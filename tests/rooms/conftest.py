@@ -1,0 +1,206 @@
+"""The actors of these tests: a room, its people Ana and Ben, and agents with their keys."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import reverse
+
+from rooms import access, lifecycle
+from rooms.models import AgentKey, Question, Room
+from rooms.payload import parse_ask
+from rooms.signals import room_changed
+
+ASK = {
+    "agent": {"name": "refactor-bot", "color": "#818cf8"},
+    "questions": [
+        {
+            "question": "Which database should we use?",
+            "header": "Database",
+            "multiSelect": False,
+            "options": [
+                {"label": "PostgreSQL (Recommended)", "description": "Grows with us."},
+                {"label": "SQLite"},
+            ],
+        }
+    ],
+}
+
+
+class Agent:
+    """An agent program: speaks JSON with its key, and nothing else."""
+
+    def __init__(self, room: Room, key: AgentKey, text: str) -> None:
+        self.room, self.key, self.text = room, key, text
+        self.client = Client()
+
+    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """One request; keyword arguments are headers, such as `Idempotency_Key`."""
+        content: dict[str, Any] = (
+            {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
+        )
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.generic(
+            method, path, headers={"Authorization": f"Bearer {self.text}", **named}, **content
+        )
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.send("GET", path, **headers)
+
+    def post(self, path: str, body: Any, **headers: str) -> Any:
+        return self.send("POST", path, body, **headers)
+
+    def delete(self, path: str) -> Any:
+        return self.send("DELETE", path)
+
+    def post_raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
+        """A body as it is, right or wrong."""
+        # As a header: for an empty body the test client would leave its type out.
+        headers = {"Authorization": f"Bearer {self.text}", "Content-Type": content_type}
+        return self.client.generic("POST", path, body, headers=headers)
+
+    # The addresses of the agent's own room.
+
+    @property
+    def questions(self) -> str:
+        return reverse("ask_bridge:api-questions", args=(self.room.slug,))
+
+    @property
+    def messages(self) -> str:
+        return reverse("ask_bridge:api-messages", args=(self.room.slug,))
+
+    def question(self, question_id: str) -> str:
+        return reverse("ask_bridge:api-question", args=(question_id,))
+
+    def answer(self, question_id: str) -> str:
+        return reverse("ask_bridge:api-answer", args=(question_id,))
+
+    def wait(self, question_id: str) -> str:
+        return reverse("ask_bridge:api-wait", args=(question_id,))
+
+
+@pytest.fixture
+def ana(db: None) -> Any:
+    return get_user_model().objects.create_user("ana", first_name="Ana", last_name="Costa")
+
+
+@pytest.fixture
+def ben(db: None) -> Any:
+    """Has no full name, only a username."""
+    return get_user_model().objects.create_user("ben")
+
+
+@pytest.fixture
+def room(ana: Any, ben: Any) -> Room:
+    """Ana's and Ben's room."""
+    return lifecycle.create_room("ops", name="Operations", members=[ana, ben])
+
+
+@pytest.fixture
+def other_room(db: None) -> Room:
+    """A room that Ana and Ben have nothing to do with."""
+    return lifecycle.create_room("lab", name="Laboratory")
+
+
+@pytest.fixture
+def key(room: Room) -> tuple[AgentKey, str]:
+    """The key of the room's agent, and its text."""
+    return access.create_key(room, label="refactor-bot")
+
+
+@pytest.fixture
+def agent(room: Room, key: tuple[AgentKey, str]) -> Agent:
+    return Agent(room, *key)
+
+
+@pytest.fixture
+def second_agent(room: Room) -> Agent:
+    """Another agent in the same room."""
+    return Agent(room, *access.create_key(room, label="deploy-bot"))
+
+
+@pytest.fixture
+def foreign_agent(other_room: Room) -> Agent:
+    """An agent of the other room."""
+    return Agent(other_room, *access.create_key(other_room, label="spy-bot"))
+
+
+@pytest.fixture
+def body() -> dict[str, Any]:
+    """A small correct ask, to send or to spoil."""
+    return copy.deepcopy(ASK)
+
+
+@pytest.fixture
+def ask(room: Room, key: tuple[AgentKey, str]) -> Callable[..., Question]:
+    """Ask in the room; keyword arguments replace or add fields of the body."""
+
+    def ask_in_room(**fields: Any) -> Question:
+        question, _ = lifecycle.ask(room, key[0], parse_ask({**copy.deepcopy(ASK), **fields}))
+        return question
+
+    return ask_in_room
+
+
+@pytest.fixture
+def question(ask: Callable[..., Question]) -> Question:
+    """One open question: PostgreSQL (Recommended) or SQLite."""
+    return ask()
+
+
+@pytest.fixture
+def overdue(question: Question) -> Question:
+    """An open question whose deadline is past, before any sweep has been by."""
+    return _make_overdue(question)
+
+
+@pytest.fixture
+def make_overdue() -> Callable[[Question], Question]:
+    """Move the question's deadline into the past."""
+    return _make_overdue
+
+
+def _make_overdue(question: Question) -> Question:
+    question.expires_at = question.asked_at
+    question.save(update_fields=["expires_at"])
+    return question
+
+
+@pytest.fixture
+def hints() -> Iterator[list[dict[str, Any]]]:
+    """What listeners of `room_changed` were told, in order."""
+    received: list[dict[str, Any]] = []
+
+    def receive(sender: object, signal: object, **hint: Any) -> None:
+        received.append(hint)
+
+    room_changed.connect(receive)
+    yield received
+    room_changed.disconnect(receive)
+
+
+@pytest.fixture
+def committed(django_capture_on_commit_callbacks: Any) -> Callable[[], Any]:
+    """`with committed():` – afterwards happens what happens after a commit."""
+    return partial(django_capture_on_commit_callbacks, execute=True)
+
+
+@pytest.fixture
+def problem() -> Callable[[Any, int, str], dict[str, Any]]:
+    """Check that a reply is a problem of the one shape; its body."""
+
+    def check(response: Any, status: int, code: str) -> dict[str, Any]:
+        assert response.status_code == status, response.content
+        assert response["Content-Type"] == "application/problem+json"
+        body = json.loads(response.content)
+        assert (body["type"], body["status"], body["code"]) == ("about:blank", status, code)
+        assert body["title"]
+        assert body["detail"]
+        return body
+
+    return check

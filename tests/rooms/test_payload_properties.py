@@ -1,0 +1,91 @@
+"""Whatever JSON an agent sends: it is a question or it is refused, and nothing else happens."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rooms.fields import InvalidPayload, parse
+from rooms.payload import Ask, NewMessage, ReportedAnswer, parse_ask
+
+# Half surrogate pairs included: JSON can spell them.
+texts = st.text(st.characters(), max_size=12) | st.sampled_from(
+    ["", "\x00", '["A", "B"]', "{", '"', "<suggest>A"]
+)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | texts
+any_json = st.recursive(
+    scalars,
+    lambda parts: st.lists(parts, max_size=5) | st.dictionaries(texts, parts, max_size=4),
+    max_leaves=12,
+)
+
+
+def objects(*names: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with these fields and values that may or may not fit them."""
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, any_json | texts))
+
+
+options = st.lists(texts | objects("label", "text", "description", "preview"), max_size=5)
+prompts = st.fixed_dictionaries(
+    {},
+    optional={
+        "question": texts | any_json,
+        "options": options | any_json,
+        "follow_up": options,
+        "multiSelect": any_json,
+    },
+)
+asks = st.fixed_dictionaries(
+    {},
+    optional={
+        "questions": st.lists(prompts, max_size=5) | prompts | prompts.map(repr) | any_json,
+        "question": any_json,
+        "options": options,
+        "tool_input": prompts | any_json,
+        "agent": objects("name", "color") | any_json,
+        "context": objects("text", "cwd", "branch") | any_json,
+        "session_id": any_json,
+        "timeout_seconds": any_json,
+        "default": st.dictionaries(texts, any_json, max_size=3) | any_json,
+    },
+)
+
+
+def parsed(model: Any, body: object) -> Any:
+    """The typed object, or None if the body was refused with a reason."""
+    try:
+        return parse_ask(body) if model is Ask else parse(model, body)
+    except InvalidPayload as refused:
+        reasons = [(error.field, error.message) for error in refused.errors]
+    assert reasons
+    assert all(field and message for field, message in reasons)
+    return None
+
+
+@given(asks | any_json)
+@settings(max_examples=200, deadline=None)
+def test_any_json_is_a_question_or_refused(body: object) -> None:
+    asked = parsed(Ask, body)
+    if asked:
+        canonical = asked.model_dump(by_alias=True)
+        assert parse_ask(canonical) == asked, "the canonical form means the same"
+        json.dumps(canonical).encode()
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"answers": any_json | st.lists(objects("question", "selectedOptions")), "via": any_json}
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_any_json_is_a_reported_answer_or_refused(body: object) -> None:
+    parsed(ReportedAnswer, body)
+
+
+@given(objects("content", "sender", "sender_type", "color", "type") | any_json)
+@settings(max_examples=200, deadline=None)
+def test_any_json_is_a_message_or_refused(body: object) -> None:
+    message = parsed(NewMessage, body)
+    if message:
+        message.content.encode()
