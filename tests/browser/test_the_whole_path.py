@@ -197,8 +197,10 @@ def test_a_fresh_card_ignores_a_click_that_was_meant_for_something_else(
             const option = document.querySelector(".option-row .option");
             if (!option) return;
             observer.disconnect();
-            queueMicrotask(() => option.dispatchEvent(
-                new MouseEvent("click", {bubbles: true, cancelable: true, detail: 1})));
+            queueMicrotask(() => {
+                option.dispatchEvent(new PointerEvent("pointerup", {bubbles: true}));
+                option.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, detail: 1}));
+            });
         }).observe(document.body, {childList: true, subtree: true})"""
     )
     question = agent.ask()

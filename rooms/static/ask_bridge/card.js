@@ -11,11 +11,15 @@
   };
   new MutationObserver(() => noteCards(document)).observe(document.body, { childList: true, subtree: true });
 
-  // Clicks only: moving through radio buttons with the arrow keys also fires clicks, but with no detail.
+  // Moving through radio buttons with the arrow keys also fires clicks: only a pointer's click is an answer.
+  let pointedAt = null;
+  document.addEventListener("pointerup", (event) => (pointedAt = event.target.closest(".option-row .option")));
+  document.addEventListener("keydown", () => (pointedAt = null));
+
   document.addEventListener("click", (event) => {
     const option = event.target.closest(".option-row .option");
     const card = option?.closest(".card");
-    if (!card || event.detail === 0) return;
+    if (!card || option !== pointedAt) return;
     if (performance.now() - (appeared.get(card) ?? -SETTLE_MS) < SETTLE_MS) {
       event.preventDefault();
       return;
