@@ -38,6 +38,7 @@ lint: .venv/.dev ## Style, types, import arrows, missing migrations
 	$(BIN)/ruff format --check .
 	$(ISOLATED) $(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vermin --target=3.9- --no-tips --violations bridge_client
 	$(ISOLATED) $(BIN)/python manage.py makemigrations --check --dry-run
 
 format: .venv/.dev ## Fix what ruff can fix

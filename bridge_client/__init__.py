@@ -1,0 +1,41 @@
+"""The agents' side of Ask Bridge: standard library only, Python 3.9 and newer.
+
+`Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` gives `Answered`, `Declined`, `Expired`,
+`Withdrawn` or `StillOpen`; `ask-bridge --help` says the rest.
+"""
+
+from bridge_client.cancellation import Cancellation, Cancelled
+from bridge_client.client import Client
+from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
+from bridge_client.results import (
+    Answered,
+    Choice,
+    Declined,
+    Expired,
+    Person,
+    Question,
+    Result,
+    StillOpen,
+    Withdrawn,
+)
+from bridge_client.version import __version__
+
+__all__ = [
+    "Answered",
+    "Cancellation",
+    "Cancelled",
+    "Choice",
+    "Client",
+    "ClientError",
+    "Declined",
+    "Expired",
+    "Person",
+    "ProblemError",
+    "Question",
+    "Result",
+    "SettingsError",
+    "StillOpen",
+    "Unreachable",
+    "Withdrawn",
+    "__version__",
+]

@@ -1,0 +1,189 @@
+"""Between our answers and Claude's: one string per question there, lists of labels here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
+
+# How Claude Code itself joins the labels of a multi-select; only this edge knows it.
+SEPARATOR = ", "
+
+# A model that is told only "no answer" asks again, and again.
+DO_NOT_ASK_AGAIN = (
+    "Do not ask it again: go on with what you can decide yourself, or stop and say what you need."
+)
+NOT_ANSWERED_THERE = "(not answered in the terminal)"
+# What the server takes of a text of one's own and of a note.
+FREE_TEXT_LENGTH = 4_000
+
+
+@dataclass(frozen=True)
+class Allow:
+    """There are answers: the tool's input with them in it, and what the model should know beside them."""
+
+    updated_input: dict[str, Any]
+    context: str
+
+
+@dataclass(frozen=True)
+class Deny:
+    """A person decided not to answer; the message is for the model."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Nobody decided anything, and why."""
+
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """For a model that has nobody else to ask."""
+        return f"{self.reason}. {DO_NOT_ASK_AGAIN}"
+
+
+Decision = Union[Allow, Deny, Undecided]
+
+
+def decide(result: Result, tool_input: Mapping[str, Any], waited_seconds: float | None = None) -> Decision:
+    """What a result means for the AskUserQuestion call with this input. Never an invented answer."""
+    if isinstance(result, Declined):
+        return Deny(declined_sentence(result))
+    if isinstance(result, Answered):
+        return _allow(result.choices, tool_input, result.by.name if result.by else "", [])
+    if isinstance(result, Expired):
+        note = (
+            "Nobody answered in time. These are the defaults that the question named, not a person's choice."
+        )
+        if result.default:
+            return _allow(result.default, tool_input, "", [note])
+        return Undecided("Nobody answered before the question's deadline")
+    if isinstance(result, StillOpen):
+        within = f" within {waited_seconds:g} seconds" if waited_seconds is not None else " so far"
+        return Undecided(f"Nobody answered{within}")
+    return Undecided("The question was taken back before anybody answered")
+
+
+def undecided_because(error: Exception) -> Undecided:
+    """The question could not be asked, or its answer not be fetched."""
+    return Undecided(f"No answer could be fetched from the bridge. {str(error).rstrip('.')}")
+
+
+def declined_sentence(result: Declined) -> str:
+    name = result.by.name if result.by else "Somebody"
+    return f"{name} chose not to answer: {result.reason}" if result.reason else f"{name} chose not to answer."
+
+
+def _allow(
+    choices: Sequence[Choice], tool_input: Mapping[str, Any], name: str, remarks: list[str]
+) -> Decision:
+    answers = claude_answers(choices)
+    if not answers:
+        # Sent on, it would read as "the user did not answer": nobody said that.
+        return Undecided("The answer was empty")
+    updated = {**tool_input, "answers": answers}
+    annotations = claude_annotations(choices, tool_input)
+    if annotations:
+        updated["annotations"] = annotations
+    remarks = [
+        *remarks,
+        *(f'There is no answer to "{text}".' for text in question_texts(tool_input) if text not in answers),
+        *(
+            f'Note{" by " + name if name else ""} on "{choice.question}": {choice.notes}'
+            for choice in choices
+            if choice.notes
+        ),
+    ]
+    return Allow(updated, "\n".join(remarks))
+
+
+def claude_answers(choices: Sequence[Choice]) -> dict[str, str]:
+    """`{question: "label"}`, labels and Other's text joined; what has neither is left out."""
+    answers = {}
+    for choice in choices:
+        parts = [*choice.selected_options, *([choice.custom_input] if choice.custom_input else [])]
+        if parts:
+            answers[choice.question] = SEPARATOR.join(parts)
+    return answers
+
+
+def claude_annotations(choices: Sequence[Choice], tool_input: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Notes, and the preview of the option that was chosen, as Claude's own dialog adds them."""
+    annotations = {}
+    for choice in choices:
+        found = {"preview": _preview(choice, tool_input), "notes": choice.notes or ""}
+        if any(found.values()):
+            annotations[choice.question] = {name: text for name, text in found.items() if text}
+    return annotations
+
+
+def _preview(choice: Choice, tool_input: Mapping[str, Any]) -> str:
+    if len(choice.selected_options) != 1:
+        return ""
+    for prompt in prompts_of(tool_input):
+        if prompt.get("question") == choice.question:
+            for option in prompt.get("options") or []:
+                if isinstance(option, dict) and option.get("label") == choice.selected_options[0]:
+                    return str(option.get("preview") or "")
+    return ""
+
+
+def prompts_of(tool_input: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The questions of a call, as far as they look like some."""
+    questions = tool_input.get("questions")
+    return [prompt for prompt in questions if isinstance(prompt, dict)] if isinstance(questions, list) else []
+
+
+def question_texts(tool_input: Mapping[str, Any]) -> list[str]:
+    return [str(prompt.get("question", "")) for prompt in prompts_of(tool_input)]
+
+
+# ---- back again: what was answered in the terminal -------------------------------------------------------
+
+
+def choices_from_claude(
+    prompts: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], annotations: Mapping[str, Any]
+) -> list[Choice]:
+    """Claude's answers as choices for all of the prompts; one that was passed over says so."""
+    return [
+        _choice(prompt, answers.get(prompt["question"]), annotations.get(prompt["question"]))
+        for prompt in prompts
+    ]
+
+
+def _choice(prompt: Mapping[str, Any], answer: Any, annotation: Any) -> Choice:
+    labels = [str(option["label"]) for option in prompt["options"]]
+    is_multi = bool(prompt.get("multiSelect"))
+    selected: list[str] = []
+    custom: list[str] = []
+    for text in answer if isinstance(answer, list) else [answer]:
+        if not isinstance(text, str) or not text.strip():
+            continue
+        for part in _split(text, labels) if is_multi and text not in labels else [text]:
+            (selected if part in labels else custom).append(part)
+    if not selected and not custom:
+        custom = [NOT_ANSWERED_THERE]
+    notes = annotation.get("notes") if isinstance(annotation, dict) else None
+    return Choice(
+        question=str(prompt["question"]),
+        selected_options=list(dict.fromkeys(selected)),
+        custom_input=SEPARATOR.join(custom)[:FREE_TEXT_LENGTH] or None,
+        notes=notes[:FREE_TEXT_LENGTH] if isinstance(notes, str) and notes.strip() else None,
+    )
+
+
+def _split(text: str, labels: Sequence[str]) -> list[str]:
+    """Labels and the texts between them; a label may hold the separator itself, so the longest fit counts."""
+    by_length = sorted(labels, key=len, reverse=True)
+    parts = []
+    while text:
+        label = next((each for each in by_length if f"{text}{SEPARATOR}".startswith(each + SEPARATOR)), None)
+        part = label if label is not None else text.partition(SEPARATOR)[0]
+        parts.append(part)
+        text = text[len(part) + len(SEPARATOR) :]
+    return [part for part in parts if part]

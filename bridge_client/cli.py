@@ -1,0 +1,110 @@
+"""`ask-bridge`: one command for everything that an agent's machine does with a bridge."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from bridge_client import exits
+from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
+from bridge_client.version import __version__
+
+# Only the module of the command that runs is imported: a hook is a new process each time.
+COMMANDS = {
+    "ask": ("ask", "ask the room and wait for the answer"),
+    "wait": ("wait", "wait for the answer to a question that was asked before"),
+    "withdraw": ("withdraw", "take a question back"),
+    "send": ("send", "write a line into the room"),
+    "poll": ("poll", "print what was said in the room"),
+    "listen": ("listen", "print what happens in the room, as it happens"),
+    "send-ask-question": ("send_ask_question", "ask without waiting"),
+    "hook": ("hook", "answer Claude Code's AskUserQuestion from the room"),
+    "install": ("install", "set up Claude Code to use the hook"),
+    "uninstall": ("uninstall", "take the hook out of Claude Code again"),
+    "doctor": ("doctor", "check address, key, room and everything between"),
+    "mcp": ("mcp", "serve ask_user_question to any MCP client"),
+    "claude": ("claude", "run Claude Code and answer its questions from the room"),
+}
+
+EPILOG = f"""{exits.LEGEND}
+
+The bridge, the key and the room come from --url, --key and --room, or from ASK_BRIDGE_URL, ASK_BRIDGE_KEY
+and ASK_BRIDGE_ROOM, or from ~/.config/ask-bridge/config.json (mode 600).
+
+example:
+  ask-bridge ask "Deploy now?" --option Yes --option "No: wait for the morning"
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(exits.INVALID, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def build_parser(command: str = "") -> argparse.ArgumentParser:
+    """All commands by name, and the arguments of this one."""
+    parser = Parser(
+        prog="ask-bridge",
+        description="Ask the people of a room, and get their answers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"ask-bridge {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for name, (module, summary) in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == command:
+            found = import_module(f"bridge_client.commands.{module}")
+            found.add_arguments(subparser)
+            subparser.set_defaults(run=found.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says what came of it."""
+    from bridge_client.signals import Stopped, raise_stopped
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = arguments[0] if arguments else ""
+    parser = build_parser(command)
+    args = parser.parse_args(arguments)
+    if not args.command:
+        parser.print_help()
+        return exits.INVALID
+    raise_stopped()
+    try:
+        return int(args.run(args))
+    except Stopped as stopped:
+        return stopped.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+    except ClientError as error:
+        print(f"ask-bridge: {error}", file=sys.stderr)
+        return exit_code_of(error)
+
+
+def exit_code_of(error: ClientError) -> int:
+    """What a script should know about this failure."""
+    if isinstance(error, Unreachable):
+        return exits.UNREACHABLE
+    if isinstance(error, SettingsError):
+        return exits.INVALID
+    if isinstance(error, ProblemError):
+        if error.status in (429, 502, 503, 504):
+            return exits.UNREACHABLE
+        if error.status in (400, 413, 422) or error.code == "idempotency_conflict":
+            return exits.INVALID
+    return exits.FAILED

@@ -1,0 +1,293 @@
+"""The agent's view of a bridge: ask, wait, take back, report, talk and listen.
+
+Every call tries again over restarts and broken connections until its deadline, and never asks twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Union
+from urllib.parse import quote
+
+from bridge_client.cancellation import Cancellation
+from bridge_client.errors import ClientError, ProblemError, SettingsError
+from bridge_client.http import READ_SECONDS, Transport
+from bridge_client.results import Choice, Question, Result
+from bridge_client.retries import Deadline, OnRetry, Retries
+from bridge_client.settings import Settings
+from bridge_client.waiting import question_path, say_goodbye, wait_until_settled
+
+# A restart takes a few seconds; a bridge that is away for longer will not be back soon.
+PATIENCE_SECONDS = 30.0
+# What the server gives unless told otherwise.
+PAGE_SIZE = 50
+
+Prompts = Union[Sequence[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class Client:
+    """One room of one bridge."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        room: str = "",
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        on_retry: OnRetry | None = None,
+    ) -> None:
+        self.transport = Transport(url, key)
+        self._key = key
+        self._room = room
+        self._patience_seconds = patience_seconds
+        self._on_retry = on_retry
+
+    @classmethod
+    def from_settings(
+        cls,
+        settings: Settings,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        on_retry: OnRetry | None = None,
+    ) -> Client:
+        return cls(
+            settings.url,
+            settings.key,
+            settings.room,
+            patience_seconds=patience_seconds,
+            on_retry=on_retry,
+        )
+
+    def in_room(self, room: str) -> Client:
+        """The same bridge and key, another room."""
+        return Client(
+            self.transport.url,
+            self._key,
+            room,
+            patience_seconds=self._patience_seconds,
+            on_retry=self._on_retry,
+        )
+
+    def __repr__(self) -> str:
+        return f"Client({self.transport.url!r}, room={self._room!r})"
+
+    @property
+    def room(self) -> str:
+        if not self._room:
+            raise SettingsError("Missing: the room to ask in (--room or ASK_BRIDGE_ROOM)")
+        return self._room
+
+    # ---- questions
+
+    def ask(
+        self,
+        questions: Prompts,
+        *,
+        agent: str = "",
+        color: str = "",
+        session_id: str = "",
+        tool_use_id: str = "",
+        context: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
+        default: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+        cancellation: Cancellation | None = None,
+    ) -> Question:
+        """Put a question into the room, once, however often it takes to get through.
+
+        `questions` is a list of prompts, or one object in any shape that the server takes. The same
+        `session_id` and `tool_use_id`, or the same `idempotency_key`, give the same question again.
+        `timeout_seconds` is the question's own deadline, at which `default` counts.
+        """
+        body: dict[str, Any] = (
+            dict(questions) if isinstance(questions, Mapping) else {"questions": list(questions)}
+        )
+        if agent or color:
+            body["agent"] = {**({"name": agent} if agent else {}), **({"color": color} if color else {})}
+        given = {
+            "session_id": session_id or None,
+            "tool_use_id": tool_use_id or None,
+            "context": dict(context) if context else None,
+            "timeout_seconds": timeout_seconds,
+            "default": default,
+        }
+        body.update({name: value for name, value in given.items() if value is not None})
+        if not idempotency_key and not (body.get("session_id") and body.get("tool_use_id")):
+            idempotency_key = os.urandom(16).hex()
+        data = self._call(
+            "POST",
+            f"{self.room_path}/questions",
+            body=body,
+            headers=_idempotency_header(idempotency_key),
+            cancellation=cancellation,
+        )
+        return Question.from_wire(data)
+
+    def wait(
+        self,
+        question_id: str,
+        timeout_seconds: float | None = None,
+        *,
+        says_goodbye: bool = True,
+        cancellation: Cancellation | None = None,
+    ) -> Result:
+        """What became of the question, or StillOpen after `timeout_seconds` (None: for ever).
+
+        When this ends early, by a signal or a cancellation, the server is told that nobody waits any more;
+        after a timeout as well, unless `says_goodbye` is False because the caller is going to wait again.
+        """
+        try:
+            question = wait_until_settled(
+                self.transport,
+                question_id,
+                Deadline(timeout_seconds),
+                cancellation or Cancellation(),
+                self._on_retry,
+            )
+        except ClientError:
+            raise
+        except BaseException:
+            say_goodbye(self.transport, question_id)
+            raise
+        if question.is_open and says_goodbye:
+            say_goodbye(self.transport, question_id)
+        return question.result
+
+    def ask_and_wait(
+        self,
+        questions: Prompts,
+        *,
+        wait_seconds: float | None = None,
+        says_goodbye: bool = True,
+        cancellation: Cancellation | None = None,
+        **fields: Any,
+    ) -> Result:
+        """`ask` with all its `fields`, then `wait`."""
+        question = self.ask(questions, cancellation=cancellation, **fields)
+        return self.wait(question.id, wait_seconds, says_goodbye=says_goodbye, cancellation=cancellation)
+
+    def read(self, question_id: str) -> Question:
+        """The question as it is now; no sign of life, and nothing is delivered by it."""
+        return Question.from_wire(self._call("GET", question_path(question_id)))
+
+    def questions(self, status: str = "") -> Iterator[Question]:
+        """The room's questions, oldest first."""
+        after: str | None = None
+        while True:
+            query = {"limit": PAGE_SIZE, **({"status": status} if status else {})}
+            if after:
+                query["after"] = after
+            page = self._call("GET", f"{self.room_path}/questions", query=query)
+            for data in page["questions"]:
+                yield Question.from_wire(data)
+            after = page["next"]
+            if not after:
+                return
+
+    def stop_waiting(self, question_id: str) -> None:
+        """Say that nobody waits here any more; the question stays open."""
+        self._call("DELETE", f"{question_path(question_id)}/wait")
+
+    def withdraw(self, question_id: str) -> Question:
+        """Take the question back; one that was taken back before stays so."""
+        try:
+            return Question.from_wire(self._call("DELETE", question_path(question_id)))
+        except ProblemError as error:
+            # The first try may have got through although its reply did not.
+            settled = error.body.get("question")
+            if error.status == 409 and isinstance(settled, dict) and settled.get("status") == "withdrawn":
+                return Question.from_wire(settled)
+            raise
+
+    def report_answer(
+        self, question_id: str, answers: Mapping[str, Any] | Sequence[Choice], via: str = "terminal"
+    ) -> Question:
+        """Tell the room what was answered elsewhere; ProblemError 409 if it is settled already."""
+        given = answers if isinstance(answers, Mapping) else [choice.to_wire() for choice in answers]
+        body = {"answers": given, "via": via}
+        return Question.from_wire(self._call("POST", f"{question_path(question_id)}/answer", body=body))
+
+    # ---- the timeline
+
+    def send_message(
+        self,
+        content: str,
+        *,
+        sender: str = "",
+        type: str = "message",
+        color: str = "",
+        sender_type: str = "agent",
+    ) -> dict[str, Any]:
+        """Add a line to the room's timeline, or ask with the type AskUserQuestion.
+
+        A question is never asked twice; any other line is sent again only if it certainly did not arrive.
+        """
+        body = {"content": content, "sender_type": sender_type, "type": type}
+        body.update({name: value for name, value in (("sender", sender), ("color", color)) if value})
+        is_question = type == "AskUserQuestion"
+        sent: dict[str, Any] = self._call(
+            "POST",
+            f"{self.room_path}/messages",
+            body=body,
+            headers=_idempotency_header(os.urandom(16).hex()) if is_question else None,
+            is_repeatable=is_question,
+        )
+        return sent
+
+    def messages(
+        self, after: str = "", *, wait_seconds: float = 0, limit: int = PAGE_SIZE
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """A page of the timeline after this id, and the id after which the next page begins, or None."""
+        query: dict[str, Any] = {"limit": limit}
+        if after:
+            query["after"] = after
+        if wait_seconds:
+            query["wait"] = f"{wait_seconds:g}"
+        page = self._call(
+            "GET",
+            f"{self.room_path}/messages",
+            query=query,
+            read_seconds=wait_seconds + READ_SECONDS,
+            patience_seconds=wait_seconds + self._patience_seconds,
+        )
+        return page["messages"], page["next"]
+
+    def events(
+        self, last_event_id: str = "", *, cancellation: Cancellation | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Every message from now on, or after this id, for ever; it finds its way back by itself."""
+        from bridge_client.events import follow
+
+        return follow(self, last_event_id, cancellation or Cancellation(), self._on_retry)
+
+    # ---- how it gets there
+
+    @property
+    def room_path(self) -> str:
+        """Below which the room's calls are."""
+        return f"/api/v1/rooms/{quote(self.room, safe='')}"
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        is_repeatable: bool = True,
+        patience_seconds: float | None = None,
+        cancellation: Cancellation | None = None,
+        **options: Any,
+    ) -> Any:
+        patience_seconds = self._patience_seconds if patience_seconds is None else patience_seconds
+        retries = Retries(Deadline(patience_seconds), cancellation, self._on_retry)
+        while True:
+            try:
+                return self.transport.request(method, path, cancellation=cancellation, **options).body
+            except ClientError as error:
+                retries.pause(error, is_repeatable=is_repeatable)
+
+
+def _idempotency_header(key: str) -> dict[str, str]:
+    # Headers are ASCII; people name keys as they like.
+    return {"Idempotency-Key": quote(key, safe=" !#$&'()*+,/:;<=>?@[]^`{|}~")} if key else {}

@@ -1,0 +1,119 @@
+"""`ask-bridge ask`: one question from a script, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from bridge_client import exits
+from bridge_client.commands import flags, outcome
+from bridge_client.context import gather
+from bridge_client.errors import SettingsError
+
+TIMEOUT_SECONDS = 300.0
+# The server settles what is due every second; a busy one takes a few, and its default must not be missed.
+EXPIRY_GRACE_SECONDS = 10.0
+
+EPILOG = f"""examples:
+  ask-bridge ask "Deploy now?" --option Yes --option "No: wait for the morning" --timeout 600
+  ask-bridge ask "Which checks?" --multi --option Unit --option Browser --option Load --json
+  echo '{{"questions": [...]}}' | ask-bridge ask -
+
+{exits.LEGEND}
+A default that was used counts as answered; stderr says so.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("question", nargs="?", help="its text; - reads a whole question as JSON from stdin")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="LABEL[: DESCRIPTION]",
+        help="something to choose; two to four of them",
+    )
+    parser.add_argument("--header", help="a word or two above the question")
+    parser.add_argument("--multi", action="store_true", help="any number of options may be chosen")
+    parser.add_argument(
+        "--timeout",
+        type=flags.seconds,
+        metavar="SECONDS",
+        help=f"when the question expires ({TIMEOUT_SECONDS:g}; 0: never)",
+    )
+    parser.add_argument(
+        "--default", action="append", metavar="LABEL", help="what counts when nobody answered in time"
+    )
+    parser.add_argument("--agent", default="", help="the name on the card")
+    parser.add_argument("--color", default="", help="its colour, such as #818cf8")
+    parser.add_argument("--context", default="", metavar="TEXT", help="what people should know to decide")
+    parser.add_argument(
+        "--idempotency-key", default="", metavar="KEY", help="ask once, however often this runs with this key"
+    )
+    parser.add_argument("--json", action="store_true", help="print the whole question object")
+    flags.add_connection(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    body = _question_from_stdin() if args.question == "-" else _question_from_flags(args)
+    timeout_seconds = _timeout_seconds(args.timeout, body)
+    client = flags.make_client(args)
+    context = {**gather(os.getcwd()), **(body.pop("context", None) or {})}
+    if args.context:
+        context["text"] = args.context
+    question = client.ask(
+        body,
+        agent=args.agent,
+        color=args.color,
+        context=context,
+        timeout_seconds=timeout_seconds,
+        idempotency_key=args.idempotency_key,
+    )
+    if question.is_open:
+        print(f"ask-bridge: waiting for an answer at {question.url}", file=sys.stderr)
+    longest = None if timeout_seconds is None else timeout_seconds + EXPIRY_GRACE_SECONDS
+    return outcome.report(client.wait(question.id, longest), as_json=args.json)
+
+
+def _question_from_flags(args: argparse.Namespace) -> dict[str, Any]:
+    if not args.question:
+        raise SettingsError("ask needs a question, or - for JSON from stdin; see ask-bridge ask --help")
+    body: dict[str, Any] = {
+        "question": args.question,
+        "multiSelect": args.multi,
+        "options": [_option(text) for text in args.option],
+    }
+    if args.header:
+        body["header"] = args.header
+    if args.default:
+        body["default"] = {args.question: args.default}
+    return body
+
+
+def _option(text: str) -> dict[str, str]:
+    label, separator, description = text.partition(": ")
+    return {"label": label, "description": description} if separator else {"label": text}
+
+
+def _question_from_stdin() -> dict[str, Any]:
+    try:
+        body = json.loads(sys.stdin.buffer.read())
+    except (ValueError, RecursionError):
+        raise SettingsError("stdin has to be a question as JSON") from None
+    if isinstance(body, list):
+        return {"questions": body}
+    if not isinstance(body, dict):
+        raise SettingsError("stdin has to be a JSON object or a list of questions")
+    return body
+
+
+def _timeout_seconds(flag: float | None, body: dict[str, Any]) -> float | None:
+    """The flag's, else the question's own, else ours; 0 is none at all."""
+    own = body.pop("timeout_seconds", None)
+    if flag is None:
+        flag = float(own) if isinstance(own, (int, float)) else TIMEOUT_SECONDS
+    return flag or None

@@ -1,0 +1,38 @@
+"""`ask-bridge doctor`: why it does not work, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+
+from bridge_client import exits
+from bridge_client.commands import flags
+from bridge_client.doctor import as_json, examine
+from bridge_client.errors import SettingsError
+
+EPILOG = """One line for each check. Exit code 0 if all is well, else 1.
+
+example:
+  ask-bridge doctor --room ops
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("--json", action="store_true", help="print the checks as JSON")
+    flags.add_connection(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        settings = flags.load_settings(args)
+    except SettingsError as error:
+        print(f"FIX settings  {error}")
+        return exits.FAILED
+    checks = []
+    for check in examine(settings):
+        checks.append(check)
+        if not args.json:
+            print(check, flush=True)
+    if args.json:
+        print(as_json(checks))
+    return exits.OK if all(check.is_ok for check in checks) else exits.FAILED

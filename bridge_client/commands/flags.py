@@ -1,0 +1,64 @@
+"""Flags that every command which talks to a bridge has."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from bridge_client import settings
+from bridge_client.client import PATIENCE_SECONDS, Client
+from bridge_client.errors import ClientError
+from bridge_client.settings import Settings
+
+# A month is the longest that a bridge keeps a question's deadline.
+LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600
+
+
+def add_connection(parser: argparse.ArgumentParser, *, with_room: bool = True) -> None:
+    group = parser.add_argument_group("the bridge")
+    group.add_argument("--url", help="its address, with prefix if it has one (ASK_BRIDGE_URL)")
+    group.add_argument(
+        "--key", help="the agent key (better in ASK_BRIDGE_KEY or the file: others on this machine see flags)"
+    )
+    if with_room:
+        group.add_argument("--room", help="the room (ASK_BRIDGE_ROOM)")
+    group.add_argument("--config", help="the file with url, key and room (ASK_BRIDGE_CONFIG)")
+
+
+def add_own(parser: argparse.ArgumentParser, module: str) -> None:
+    """The flags of an adapter that brings some: its `add_arguments(parser)`."""
+    add_arguments = getattr(import_module(module), "add_arguments", None)
+    if add_arguments:
+        add_arguments(parser)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds from 0 to a month."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 <= number <= LONGEST_TIMEOUT_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and {LONGEST_TIMEOUT_SECONDS} seconds")
+    return number
+
+
+def load_settings(args: argparse.Namespace, *, needs_room: bool = True) -> Settings:
+    return settings.load(
+        args.url, args.key, getattr(args, "room", None), config=args.config, needs_room=needs_room
+    )
+
+
+def make_client(
+    args: argparse.Namespace, *, needs_room: bool = True, patience_seconds: float = PATIENCE_SECONDS
+) -> Client:
+    return Client.from_settings(
+        load_settings(args, needs_room=needs_room),
+        patience_seconds=patience_seconds,
+        on_retry=_say_that_we_try_again,
+    )
+
+
+def _say_that_we_try_again(error: ClientError) -> None:
+    print(f"ask-bridge: {error}; trying again …", file=sys.stderr)

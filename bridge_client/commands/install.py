@@ -1,0 +1,91 @@
+"""`ask-bridge install claude-code`: shows what it would change, asks, writes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from bridge_client import exits, install, settings
+from bridge_client.commands import flags
+from bridge_client.commands.confirm import confirm
+
+EPILOG = """Two ways to work:
+  --both       the question is in the terminal and in the room, whichever answers first (default)
+  --web-first  the room is asked first; the terminal's dialog appears when nobody answered in time
+
+With --http Claude Code calls the bridge itself and needs nothing installed; it reads the key from
+ASK_BRIDGE_KEY. --url, --key and --room given here are kept in ~/.config/ask-bridge/config.json (mode 600).
+
+example:
+  ask-bridge install claude-code --user --both
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("client", choices=["claude-code"], help="what to set up")
+    add_scope(parser)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--both", dest="mode", action="store_const", const="both", default="both")
+    mode.add_argument("--web-first", dest="mode", action="store_const", const="web-first")
+    parser.add_argument("--http", action="store_true", help="let Claude Code call the bridge itself")
+    parser.add_argument(
+        "--timeout",
+        type=flags.seconds,
+        metavar="SECONDS",
+        help="how long the room may take (300 with --web-first, 12 hours with --both)",
+    )
+    flags.add_connection(parser)
+
+
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument(
+        "--user", dest="scope", action="store_const", const="user", default="user", help="all my projects"
+    )
+    scope.add_argument(
+        "--project", dest="scope", action="store_const", const="project", help="everybody's, in this folder"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(args: argparse.Namespace) -> int:
+    settings.check(args.url, args.key, args.room)
+    path = install.settings_path(args.scope, os.environ)
+    before, current = install.read(path)
+    changed = install.with_hooks(current, _wanted(args))
+    if changed == current:
+        print(f"{path} has these hooks already.")
+    elif not confirm(path, before, install.as_text(changed, before), args.yes):
+        return exits.FAILED
+    _keep_connection(args)
+    if args.http and not os.environ.get("ASK_BRIDGE_KEY"):
+        print("Claude Code needs ASK_BRIDGE_KEY in its environment: export it in your shell's profile.")
+    return exits.OK
+
+
+def _wanted(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    timeout_seconds = int(args.timeout or install.TIMEOUT_SECONDS[args.mode])
+    events = install.MODES[args.mode]
+    if args.http:
+        bridge = flags.load_settings(args)
+        return {event: install.http_hook(event, timeout_seconds, bridge) for event in events}
+    # In the file of a project the room goes along; for oneself it is kept beside url and key.
+    room = args.room if args.scope == "project" else ""
+    is_shared = args.scope == "project"
+    return {
+        event: install.command_hook(event, timeout_seconds, room or "", is_shared=is_shared)
+        for event in events
+    }
+
+
+def _keep_connection(args: argparse.Namespace) -> None:
+    """Hooks run without our flags later: what came by flag is kept where they find it."""
+    given = {name: getattr(args, name) for name in settings.VARIABLES if getattr(args, name)}
+    if args.scope == "project":
+        given.pop("room", None)
+    if given:
+        path = args.config or settings.config_path(os.environ)
+        settings.store(given, path)
+        print(f"Kept {', '.join(given)} in {path}.")

@@ -1,0 +1,30 @@
+"""`ask-bridge uninstall claude-code`: takes out exactly what `install` put in."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from bridge_client import exits, install
+from bridge_client.commands.confirm import confirm
+from bridge_client.commands.install import add_scope
+
+EPILOG = """example:
+  ask-bridge uninstall claude-code --user --yes
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("client", choices=["claude-code"], help="what to clean up")
+    add_scope(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    path = install.settings_path(args.scope, os.environ)
+    before, current = install.read(path)
+    changed = install.without_hooks(current)
+    if changed == current:
+        print(f"{path} has no hooks of ours.")
+        return exits.OK
+    return exits.OK if confirm(path, before, install.as_text(changed, before), args.yes) else exits.FAILED

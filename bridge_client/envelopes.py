@@ -1,0 +1,145 @@
+"""What Claude Code's hooks send and want back: pure functions, for our command and for the bridge itself.
+
+PreToolUse blocks the call, PermissionRequest runs beside the terminal's dialog, PostToolUse comes after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Callable, Protocol, TypeVar
+
+from bridge_client.answers import Allow, Decision, Deny, Undecided, question_texts
+
+TOOL = "AskUserQuestion"
+AGENT = "Claude Code"
+EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse")
+
+
+class Asked(Protocol):
+    """Anything that knows for which tool use it was asked."""
+
+    @property
+    def tool_use_id(self) -> str: ...
+
+
+AskedQuestion = TypeVar("AskedQuestion", bound=Asked)
+
+
+def is_for_us(envelope: Mapping[str, Any]) -> bool:
+    """One of the three events that we know, around the one tool that asks people."""
+    return envelope.get("tool_name") == TOOL and envelope.get("hook_event_name") in EVENTS
+
+
+def is_report(envelope: Mapping[str, Any]) -> bool:
+    """The tool has run: nothing to decide any more, only to tell."""
+    return envelope.get("hook_event_name") == "PostToolUse"
+
+
+def tool_input(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """The call's own input: its questions, and afterwards its answers."""
+    return _object(envelope.get("tool_input"))
+
+
+def tool_use_id(envelope: Mapping[str, Any]) -> str:
+    """The call's own id, or one made of what stays the same when PermissionRequest comes again."""
+    return derived_tool_use_id(envelope) if has_derived_id(envelope) else str(envelope["tool_use_id"])
+
+
+def has_derived_id(envelope: Mapping[str, Any]) -> bool:
+    """PermissionRequest does not say which call it is about."""
+    return envelope.get("hook_event_name") == "PermissionRequest" or not envelope.get("tool_use_id")
+
+
+def derived_tool_use_id(envelope: Mapping[str, Any]) -> str:
+    """What stands for the id that PermissionRequest does not have."""
+    # Not at the top: a PreToolUse hook starts without it.
+    from hashlib import sha256
+
+    parts = [envelope.get("session_id"), envelope.get("prompt_id"), tool_input(envelope).get("questions")]
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return f"prompt_{sha256(text.encode()).hexdigest()[:40]}"
+
+
+def next_tool_use_id(envelope: Mapping[str, Any]) -> str:
+    """For a derived id whose question is used up: the agent asks the same once more, and people decide anew.
+
+    Otherwise "Go on with the next file?" would be answered once by a person and from then on by nobody.
+    """
+    return f"{derived_tool_use_id(envelope)}_{os.urandom(8).hex()}"
+
+
+# ---- the way back ----------------------------------------------------------------------------------------
+
+
+def output(event: str, decision: Decision, is_headless: bool = False) -> dict[str, Any] | None:
+    """The decision in the event's own format; None lets the terminal's dialog take over."""
+    if isinstance(decision, Undecided):
+        if not is_headless:
+            return None
+        decision = Deny(decision.message)
+    said = _permission_request(decision) if event == "PermissionRequest" else _pre_tool_use(decision)
+    return {"hookSpecificOutput": {"hookEventName": event, **said}}
+
+
+def _pre_tool_use(decision: Allow | Deny) -> dict[str, Any]:
+    if isinstance(decision, Deny):
+        return {"permissionDecision": "deny", "permissionDecisionReason": decision.message}
+    said = {"additionalContext": decision.context} if decision.context else {}
+    return {"permissionDecision": "allow", "updatedInput": decision.updated_input, **said}
+
+
+def _permission_request(decision: Allow | Deny) -> dict[str, Any]:
+    if isinstance(decision, Deny):
+        return {"decision": {"behavior": "deny", "message": decision.message}}
+    return {"decision": {"behavior": "allow", "updatedInput": decision.updated_input}}
+
+
+# ---- after the answer ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReportedAnswers:
+    """What was answered in the terminal, in Claude's words; empty if nothing was."""
+
+    answers: dict[str, Any]
+    annotations: dict[str, Any]
+
+
+def reported_answers(envelope: Mapping[str, Any]) -> ReportedAnswers:
+    """From the tool's input or its response, whichever has them."""
+    told = [tool_input(envelope), _object(envelope.get("tool_response"))]
+    answers, annotations = (
+        next((found for found in (_object(each.get(name)) for each in told) if found), {})
+        for name in ("answers", "annotations")
+    )
+    return ReportedAnswers(answers, annotations)
+
+
+def question_of(
+    envelope: Mapping[str, Any],
+    open_questions: Iterable[AskedQuestion],
+    prompts: Callable[[AskedQuestion], list[dict[str, Any]]],
+) -> AskedQuestion | None:
+    """The question of this tool use among those of its session: by its ids, or else by its texts."""
+    ids = (str(envelope.get("tool_use_id") or ""), derived_tool_use_id(envelope))
+    texts = question_texts(tool_input(envelope))
+    same_texts = None
+    for question in open_questions:
+        if question.tool_use_id in ids:
+            return question
+        if texts and [prompt["question"] for prompt in prompts(question)] == texts:
+            same_texts = question
+    return same_texts
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, also one that was sent as a text of JSON; anything else is empty."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}

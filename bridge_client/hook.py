@@ -1,0 +1,71 @@
+"""The command behind Claude Code's hooks: the room answers, or the terminal as if we were not there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from bridge_client import context, envelopes
+from bridge_client.answers import Decision, choices_from_claude, decide
+from bridge_client.client import Client
+from bridge_client.errors import ProblemError
+from bridge_client.results import Question
+
+# Long enough for somebody to walk by, short enough for whoever sits at the terminal.
+TIMEOUT_SECONDS = 300.0
+# A person at a terminal looks at nothing meanwhile; a restart of the bridge takes about five seconds.
+ASK_PATIENCE_SECONDS = 10.0
+# Claude goes on only after this hook: closing a card is worth a moment, not more.
+REPORT_PATIENCE_SECONDS = 5.0
+
+
+def patience_seconds(envelope: Mapping[str, Any]) -> float:
+    """How long each call but the wait itself may try."""
+    return REPORT_PATIENCE_SECONDS if envelopes.is_report(envelope) else ASK_PATIENCE_SECONDS
+
+
+def ask_the_room(
+    envelope: Mapping[str, Any],
+    client: Client,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    agent: str = envelopes.AGENT,
+) -> Decision:
+    """Ask once per tool use, wait, and say what the room decided."""
+    tool_input = envelopes.tool_input(envelope)
+    started = time.monotonic()
+    ask = partial(
+        client.ask,
+        {"questions": tool_input.get("questions")},
+        agent=agent,
+        session_id=str(envelope.get("session_id") or ""),
+        context=context.gather(str(envelope.get("cwd") or ""), str(envelope.get("transcript_path") or "")),
+    )
+    question = ask(tool_use_id=envelopes.tool_use_id(envelope))
+    if question.is_used_up and envelopes.has_derived_id(envelope):
+        question = ask(tool_use_id=envelopes.next_tool_use_id(envelope))
+    left = max(0.0, timeout_seconds - (time.monotonic() - started))
+    return decide(client.wait(question.id, left), tool_input, timeout_seconds)
+
+
+def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> Question | None:
+    """Close the card with what was answered in the terminal; None if there is none left to close."""
+    reported = envelopes.reported_answers(envelope)
+    if not reported.answers:
+        return None
+    session_id = str(envelope.get("session_id") or "")
+    question = envelopes.question_of(
+        envelope,
+        (each for each in client.questions(status="open") if each.session_id == session_id),
+        lambda each: each.prompts,
+    )
+    if question is None:
+        return None
+    choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
+    try:
+        return client.report_answer(question.id, choices)
+    except ProblemError as error:
+        if error.status == 409:
+            return None  # somebody in the room was faster by a hair
+        raise

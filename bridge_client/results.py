@@ -1,0 +1,156 @@
+"""What became of a question, as types instead of JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from bridge_client.errors import ProblemError
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as the server last told it; `data` is the whole object of the wire."""
+
+    data: dict[str, Any] = field(repr=False)
+    id: str = ""
+    status: str = ""
+
+    @classmethod
+    def from_wire(cls, data: Any) -> Question:
+        if not isinstance(data, dict) or "id" not in data or "status" not in data:
+            raise ProblemError(
+                200, "not_a_question", "The reply is not a question: is that really the bridge?"
+            )
+        return cls(data=data, id=str(data["id"]), status=str(data["status"]))
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "open"
+
+    @property
+    def url(self) -> str:
+        """The page on which people answer it."""
+        return str(self.data.get("url", ""))
+
+    @property
+    def prompts(self) -> list[dict[str, Any]]:
+        """The questions in it, each with its options."""
+        return list(self.data.get("questions") or [])
+
+    @property
+    def session_id(self) -> str:
+        return self.data.get("session_id") or ""
+
+    @property
+    def tool_use_id(self) -> str:
+        return self.data.get("tool_use_id") or ""
+
+    @property
+    def is_used_up(self) -> bool:
+        """Settled, and whoever asked knows: it was delivered, answered at their terminal or taken back."""
+        via = (self.data.get("answer") or {}).get("via")
+        is_known = bool(self.data.get("delivered_at")) or via == "terminal" or self.status == "withdrawn"
+        return not self.is_open and is_known
+
+    @property
+    def result(self) -> Result:
+        """What became of it so far."""
+        answer = self.data.get("answer") or {}
+        by = Person.from_wire(answer.get("by"))
+        choices = [Choice.from_wire(choice) for choice in answer.get("answers") or []]
+        if self.status == "answered":
+            return Answered(self, choices, by, str(answer.get("via", "")), str(answer.get("at", "")))
+        if self.status == "declined":
+            return Declined(self, by, answer.get("reason") or "")
+        if self.status == "expired":
+            return Expired(self, choices)
+        if self.status == "withdrawn":
+            return Withdrawn(self)
+        return StillOpen(self)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who it was: the login's word, not the request's."""
+
+    username: str
+    name: str
+
+    @classmethod
+    def from_wire(cls, data: dict[str, Any] | None) -> Person | None:
+        return cls(str(data.get("username", "")), str(data.get("name", ""))) if data else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was decided for one prompt."""
+
+    question: str
+    header: str = ""
+    selected_options: list[str] = field(default_factory=list)
+    custom_input: str | None = None
+    notes: str | None = None
+
+    @classmethod
+    def from_wire(cls, data: dict[str, Any]) -> Choice:
+        return cls(
+            question=str(data.get("question", "")),
+            header=data.get("header") or "",
+            selected_options=list(data.get("selectedOptions") or []),
+            custom_input=data.get("customInput"),
+            notes=data.get("notes"),
+        )
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "selectedOptions": self.selected_options,
+            "customInput": self.custom_input,
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Somebody chose; `via` says where: web, terminal or api."""
+
+    question: Question
+    choices: list[Choice]
+    by: Person | None
+    via: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Declined:
+    """Somebody chose not to answer."""
+
+    question: Question
+    by: Person | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Expired:
+    """The question's own deadline passed; `default` is what it named for that case, or empty."""
+
+    question: Question
+    default: list[Choice]
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """An agent, or whoever closed the room, took the question back."""
+
+    question: Question
+
+
+@dataclass(frozen=True)
+class StillOpen:
+    """Nobody has answered so far; the question stays where it is."""
+
+    question: Question
+
+
+Result = Union[Answered, Declined, Expired, Withdrawn, StillOpen]

@@ -1,0 +1,80 @@
+"""When to try again, how long to pause before it, and when to give up."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Callable
+
+from bridge_client.cancellation import Cancellation
+from bridge_client.errors import ClientError, ProblemError, Unreachable
+
+# A bridge that restarts, a proxy without a bridge behind it, a key that asked too fast: all of them pass.
+PASSING_STATUSES = (429, 502, 503, 504)
+# Refused before anything was changed, so that even a call that must not happen twice can be repeated.
+UNTOUCHED_STATUSES = (429, 503)
+
+# The first pause is shorter than anybody notices. Pauses double up to the longest, which is short beside a
+# restart and long enough that a thousand agents do not keep a bridge from getting up.
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 5.0
+
+OnRetry = Callable[[ClientError], None]
+
+
+class Deadline:
+    """A moment after which nothing is tried any more; None is never."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        return float("inf") if self._end is None else max(0.0, self._end - time.monotonic())
+
+
+class Retries:
+    """The pauses between the tries of one call."""
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        cancellation: Cancellation | None = None,
+        on_retry: OnRetry | None = None,
+    ) -> None:
+        self._deadline = deadline
+        self._cancellation = cancellation or Cancellation()
+        self._on_retry = on_retry
+        self._failures = 0
+
+    def pause(self, error: ClientError, *, is_repeatable: bool = True) -> None:
+        """Sleep until it is time for the next try, or raise the error if there is none."""
+        if not _may_pass(error, is_repeatable):
+            raise error
+        seconds = self._pause_seconds(error)
+        if seconds >= self._deadline.seconds_left:
+            raise error
+        if self._on_retry and not self._failures:
+            self._on_retry(error)
+        self._failures += 1
+        self._cancellation.sleep(seconds)
+
+    def succeeded(self) -> None:
+        """The outage is over: the next one begins with a short pause again."""
+        self._failures = 0
+
+    def _pause_seconds(self, error: ClientError) -> float:
+        longest = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 << min(self._failures, 10)))
+        # From the half to the whole of it, so that agents cut off together do not come back together.
+        seconds = longest * (0.5 + os.urandom(1)[0] / 510)
+        if isinstance(error, ProblemError) and error.retry_after_seconds is not None:
+            return error.retry_after_seconds + seconds
+        return seconds
+
+
+def _may_pass(error: ClientError, is_repeatable: bool) -> bool:
+    if isinstance(error, Unreachable):
+        return not error.is_permanent and (is_repeatable or not error.was_sent)
+    if isinstance(error, ProblemError):
+        return error.status in (PASSING_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
+    return False

@@ -1,0 +1,85 @@
+"""AskUserQuestion for programs on the Claude Agent SDK: the room answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable
+from functools import partial
+from typing import Any, Callable
+
+from bridge_client.answers import Allow, Decision, decide, undecided_because
+from bridge_client.cancellation import Cancellation
+from bridge_client.client import Client
+from bridge_client.context import gather
+from bridge_client.errors import ClientError
+
+TOOL = "AskUserQuestion"
+
+CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
+
+
+def ask_bridge_can_use_tool(
+    client: Client,
+    room: str | None = None,
+    others: CanUseTool | None = None,
+    timeout: float = 300,
+    *,
+    agent: str = "",
+    session_id: str = "",
+    cwd: str = "",
+) -> CanUseTool:
+    """A `can_use_tool` callback that asks the room.
+
+        options = ClaudeAgentOptions(can_use_tool=ask_bridge_can_use_tool(client, room="ops"))
+
+    Any other tool goes to `others`, or is allowed. Whoever gives a `session_id` that survives a crash gets
+    the same question, and its answer, when the same tool use is asked for again. When the SDK gives up on
+    the callback, the room is told at once that nobody waits any more.
+    """
+    client = client.in_room(room) if room else client
+    # Ids of tool uses are unique within a session only, depending on the model's provider.
+    session_id = session_id or f"sdk_{os.urandom(12).hex()}"
+    cwd = cwd or os.getcwd()
+
+    async def can_use_tool(tool_name: str, tool_input: dict[str, Any], context: Any) -> Any:
+        from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+
+        if tool_name != TOOL:
+            if others is not None:
+                return await others(tool_name, tool_input, context)
+            return PermissionResultAllow(updated_input=tool_input)
+        decision = await _ask(
+            client,
+            tool_input,
+            timeout,
+            agent=agent,
+            session_id=session_id,
+            tool_use_id=getattr(context, "tool_use_id", None) or "",
+            context=gather(cwd),
+        )
+        if isinstance(decision, Allow):
+            return PermissionResultAllow(updated_input=decision.updated_input)
+        return PermissionResultDeny(message=decision.message)
+
+    return can_use_tool
+
+
+async def _ask(client: Client, tool_input: dict[str, Any], timeout: float, **fields: Any) -> Decision:
+    """Ask and wait in a thread, which a cancellation of this coroutine ends at once."""
+    cancellation = Cancellation()
+    ask = partial(
+        client.ask_and_wait,
+        {"questions": tool_input.get("questions")},
+        wait_seconds=timeout,
+        cancellation=cancellation,
+        **fields,
+    )
+    try:
+        result = await asyncio.get_running_loop().run_in_executor(None, ask)
+    except asyncio.CancelledError:
+        cancellation.cancel()
+        raise
+    except ClientError as error:
+        return undecided_because(error)
+    return decide(result, tool_input, timeout)

@@ -1,0 +1,81 @@
+"""Waiting for an answer: long-polls one after the other, over restarts, and a goodbye at the end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from urllib.parse import quote
+
+from bridge_client.cancellation import Cancellation
+from bridge_client.errors import ClientError
+from bridge_client.http import READ_SECONDS, Transport
+from bridge_client.results import Question
+from bridge_client.retries import Deadline, OnRetry, Retries
+
+# Below the 60 seconds after which servers and proxies cut a silent connection, and the server's own 55.
+POLL_SECONDS = 50.0
+# Never shorter: a proxy that cuts after less is broken for everything else as well.
+SHORTEST_POLL_SECONDS = 5.0
+# A bridge under WSGI cannot hold a wait and replies at once: look again about as often as a page does.
+LOOK_AGAIN_SECONDS = 2.0
+# What somebody who pressed Esc puts up with; the server would notice by itself within half a minute.
+GOODBYE_SECONDS = 2.0
+
+
+def question_path(question_id: str) -> str:
+    return f"/api/v1/questions/{quote(question_id, safe='')}"
+
+
+def wait_until_settled(
+    transport: Transport,
+    question_id: str,
+    deadline: Deadline,
+    cancellation: Cancellation,
+    on_retry: OnRetry | None = None,
+) -> Question:
+    """The question as soon as it is settled, or as it is at the deadline."""
+    retries = Retries(deadline, cancellation, on_retry)
+    longest = POLL_SECONDS
+    while True:
+        seconds = min(longest, deadline.seconds_left)
+        started = time.monotonic()
+        try:
+            reply = transport.request(
+                "GET",
+                question_path(question_id),
+                query={"wait": f"{seconds:.3f}"},
+                read_seconds=seconds + READ_SECONDS,
+                cancellation=cancellation,
+            )
+        except ClientError as error:
+            lasted = time.monotonic() - started
+            if SHORTEST_POLL_SECONDS < lasted < seconds:
+                # A proxy without patience: stay below it, so that people do not see us come and go.
+                longest = max(SHORTEST_POLL_SECONDS, lasted * 0.8)
+            retries.pause(error)
+            continue
+        retries.succeeded()
+        question = Question.from_wire(reply.body)
+        if not question.is_open or not deadline.seconds_left:
+            return question
+        if time.monotonic() - started < min(seconds, LOOK_AGAIN_SECONDS):
+            cancellation.sleep(min(LOOK_AGAIN_SECONDS, deadline.seconds_left))
+
+
+def say_goodbye(transport: Transport, question_id: str) -> None:
+    """Tell the server that nobody waits any more: best effort, and never longer than its time."""
+
+    def say() -> None:
+        with suppress(ClientError):
+            transport.request(
+                "DELETE",
+                f"{question_path(question_id)}/wait",
+                connect_seconds=GOODBYE_SECONDS,
+                read_seconds=GOODBYE_SECONDS,
+            )
+
+    # In a thread, because not even a name lookup may hold us up.
+    thread = threading.Thread(target=say, daemon=True)
+    thread.start()
+    thread.join(GOODBYE_SECONDS)

@@ -1,0 +1,143 @@
+"""Our results in Claude's words, and Claude's answers in ours."""
+
+from typing import Any
+
+import pytest
+
+from bridge_client import Answered, Choice, Declined, Expired, Person, Question, StillOpen, Withdrawn
+from bridge_client.answers import (
+    NOT_ANSWERED_THERE,
+    Allow,
+    Deny,
+    Undecided,
+    choices_from_claude,
+    decide,
+)
+
+QUESTION = Question({}, "q_1", "answered")
+ANA = Person("ana", "Ana Costa")
+INPUT: dict[str, Any] = {
+    "questions": [
+        {
+            "question": "Which database?",
+            "header": "Database",
+            "options": [{"label": "PostgreSQL", "preview": "CREATE TABLE"}, {"label": "SQLite"}],
+        },
+        {
+            "question": "Which checks?",
+            "multiSelect": True,
+            "options": [{"label": "Unit"}, {"label": "Unit, slow"}, {"label": "Browser"}],
+        },
+    ],
+    "metadata": {"source": "test"},
+}
+BOTH = [Choice("Which database?", "", ["SQLite"]), Choice("Which checks?", "", ["Unit", "Browser"])]
+
+
+def answered(*choices: Choice) -> Allow:
+    decision = decide(Answered(QUESTION, list(choices), ANA, "web", ""), INPUT)
+    assert isinstance(decision, Allow)
+    return decision
+
+
+def test_labels_are_joined_and_the_input_stays_as_it_was() -> None:
+    decision = answered(*BOTH)
+    assert decision.updated_input == {
+        **INPUT,
+        "answers": {"Which database?": "SQLite", "Which checks?": "Unit, Browser"},
+    }
+    assert decision.context == ""
+
+
+def test_a_text_of_ones_own_comes_after_the_labels() -> None:
+    decision = answered(BOTH[0], Choice("Which checks?", "", ["Unit"], "and by hand"))
+    assert decision.updated_input["answers"]["Which checks?"] == "Unit, and by hand"
+
+
+def test_notes_and_the_preview_of_the_chosen_option_come_along() -> None:
+    decision = answered(Choice("Which database?", "", ["PostgreSQL"], None, "Version 17"), BOTH[1])
+    annotations = decision.updated_input["annotations"]
+    assert annotations == {"Which database?": {"preview": "CREATE TABLE", "notes": "Version 17"}}
+    assert decision.context == 'Note by Ana Costa on "Which database?": Version 17'
+
+
+def test_a_missing_answer_is_pointed_out() -> None:
+    decision = answered(BOTH[0])
+    assert decision.updated_input["answers"] == {"Which database?": "SQLite"}
+    assert decision.context == 'There is no answer to "Which checks?".'
+
+
+def test_an_empty_answer_is_never_passed_on() -> None:
+    assert isinstance(decide(Answered(QUESTION, [], ANA, "web", ""), INPUT), Undecided)
+    empty = Choice("Which database?")
+    assert isinstance(decide(Answered(QUESTION, [empty], ANA, "web", ""), INPUT), Undecided)
+
+
+def test_a_skip_names_who_and_why() -> None:
+    assert decide(Declined(QUESTION, ANA, "Ask Ben"), INPUT) == Deny("Ana Costa chose not to answer: Ask Ben")
+    assert decide(Declined(QUESTION, ANA, ""), INPUT) == Deny("Ana Costa chose not to answer.")
+
+
+def test_a_default_says_that_it_is_one() -> None:
+    decision = decide(Expired(QUESTION, BOTH), INPUT)
+    assert isinstance(decision, Allow)
+    assert decision.updated_input["answers"]["Which database?"] == "SQLite"
+    assert "defaults" in decision.context
+    assert "not a person's choice" in decision.context
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (Expired(QUESTION, []), "deadline"),
+        (StillOpen(QUESTION), "within 300 seconds"),
+        (Withdrawn(QUESTION), "taken back"),
+    ],
+)
+def test_nobodys_answer_is_no_answer_and_invites_no_loop(result: Any, words: str) -> None:
+    decision = decide(result, INPUT, 300)
+    assert isinstance(decision, Undecided)
+    assert words in decision.reason
+    assert "Do not ask it again" in decision.message
+
+
+# ---- back again ------------------------------------------------------------------------------------------
+
+
+def back(answer: Any, annotation: Any = None, prompt: int = 1) -> Choice:
+    text = INPUT["questions"][prompt]["question"]
+    (choice,) = choices_from_claude([INPUT["questions"][prompt]], {text: answer}, {text: annotation})
+    assert choice.question == text
+    return choice
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels", "custom"),
+    [
+        ("Unit", ["Unit"], None),
+        ("Unit, Browser", ["Unit", "Browser"], None),
+        ("Unit, slow, Browser", ["Unit, slow", "Browser"], None),
+        ("Unit, by hand, twice", ["Unit"], "by hand, twice"),
+        ("by hand", [], "by hand"),
+        (["Unit", "by hand"], ["Unit"], "by hand"),
+        ("Units", [], "Units"),
+    ],
+)
+def test_joined_labels_are_taken_apart(answer: Any, labels: list[str], custom: str | None) -> None:
+    choice = back(answer)
+    assert (choice.selected_options, choice.custom_input) == (labels, custom)
+
+
+def test_a_single_choice_is_never_taken_apart() -> None:
+    assert back("PostgreSQL", prompt=0).selected_options == ["PostgreSQL"]
+    assert back("PostgreSQL, SQLite", prompt=0).custom_input == "PostgreSQL, SQLite"
+
+
+def test_notes_come_back() -> None:
+    assert back("Unit", {"notes": "quickly"}).notes == "quickly"
+    assert back("Unit", "strange").notes is None
+
+
+@pytest.mark.parametrize("answer", [None, "", "  ", 7, []])
+def test_what_was_passed_over_in_the_terminal_says_so(answer: Any) -> None:
+    assert back(answer).custom_input == NOT_ANSWERED_THERE

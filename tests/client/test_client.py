@@ -1,0 +1,254 @@
+"""`Client`: every verb, and the type that says what came of it."""
+
+import threading
+import time
+
+import pytest
+
+from bridge_client import (
+    Answered,
+    Cancellation,
+    Cancelled,
+    Choice,
+    Client,
+    Declined,
+    Expired,
+    Person,
+    ProblemError,
+    SettingsError,
+    StillOpen,
+    Withdrawn,
+)
+from tests.actors import Agent, eventually
+from tests.actors import Person as Somebody
+from tests.client.loopback import Front
+from tests.client.people import skip, submit
+
+DATABASE = [
+    {
+        "question": "Which database?",
+        "header": "Database",
+        "options": [{"label": "PostgreSQL", "description": "Grows with you"}, {"label": "SQLite"}],
+    }
+]
+
+
+def test_asking_puts_a_card_into_the_room(client: Client, agent: Agent) -> None:
+    question = client.ask(
+        DATABASE, agent="bot", color="#818cf8", session_id="s", tool_use_id="t", context={"branch": "main"}
+    )
+    (card,) = agent.open_questions()
+    assert question.is_open
+    assert card["id"] == question.id
+    assert card["agent"]["name"] == "bot"
+    assert card["agent"]["color"] == "#818cf8"
+    assert card["context"] == {"branch": "main"}
+    assert (question.session_id, question.tool_use_id) == ("s", "t")
+    assert question.url.endswith(question.id)
+
+
+def test_an_answer_comes_with_who_and_where(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    person.answer(question.data, "SQLite")
+    result = client.wait(question.id, 10)
+    assert isinstance(result, Answered)
+    assert result.choices == [Choice("Which database?", "Database", ["SQLite"])]
+    assert result.by == Person("ana", "Ana Costa")
+    assert result.via == "web"
+    assert result.question.status == "answered"
+
+
+def test_other_and_notes_arrive_as_they_were_written(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    submit(person, question.data, ("choice-0", "other"), ("other-0", "DuckDB"), ("notes-0", "It is small"))
+    result = client.wait(question.id, 10)
+    assert isinstance(result, Answered)
+    assert result.choices == [Choice("Which database?", "Database", [], "DuckDB", "It is small")]
+
+
+def test_a_wait_ends_with_the_click(client: Client, agent: Agent, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    results = []
+    waiting = threading.Thread(target=lambda: results.append(client.wait(question.id, 30)))
+    waiting.start()
+    eventually(lambda: agent.read(question.id)["agent"]["active"])
+    person.answer(question.data, "PostgreSQL")
+    waiting.join(1)
+    assert isinstance(results[0], Answered)
+
+
+def test_a_skip_is_declined_with_its_reason(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    skip(person, question.data, "Not mine to decide")
+    result = client.wait(question.id, 10)
+    assert isinstance(result, Declined)
+    assert result.reason == "Not mine to decide"
+    assert result.by == Person("ana", "Ana Costa")
+
+
+def test_a_deadline_without_a_default_is_expired(client: Client) -> None:
+    result = client.ask_and_wait(DATABASE, timeout_seconds=0.2, wait_seconds=10)
+    assert isinstance(result, Expired)
+    assert result.default == []
+
+
+def test_a_deadline_with_a_default_says_that_it_is_one(client: Client) -> None:
+    result = client.ask_and_wait(
+        DATABASE, timeout_seconds=0.2, default={"Which database?": ["SQLite"]}, wait_seconds=10
+    )
+    assert isinstance(result, Expired)
+    assert result.default[0].selected_options == ["SQLite"]
+
+
+def test_a_question_can_be_taken_back_and_stays_so(client: Client) -> None:
+    question = client.ask(DATABASE)
+    assert client.withdraw(question.id).status == "withdrawn"
+    assert client.withdraw(question.id).status == "withdrawn"
+    assert isinstance(client.wait(question.id, 10), Withdrawn)
+
+
+def test_an_answered_question_cannot_be_taken_back(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    person.answer(question.data, "SQLite")
+    with pytest.raises(ProblemError) as refused:
+        client.withdraw(question.id)
+    assert (refused.value.status, refused.value.code) == (409, "question_settled")
+
+
+def test_after_its_time_a_wait_says_goodbye(client: Client, agent: Agent) -> None:
+    question = client.ask(DATABASE)
+    assert isinstance(client.wait(question.id, 0.3), StillOpen)
+    assert agent.read(question.id)["agent"]["active"] is False
+
+
+def test_who_waits_again_soon_stays_active(client: Client, agent: Agent) -> None:
+    question = client.ask(DATABASE)
+    assert isinstance(client.wait(question.id, 0.3, says_goodbye=False), StillOpen)
+    assert agent.read(question.id)["agent"]["active"] is True
+    client.stop_waiting(question.id)
+    assert agent.read(question.id)["agent"]["active"] is False
+
+
+def test_a_cancelled_wait_ends_and_says_goodbye_at_once(agent: Agent, front: Front) -> None:
+    client = Client(front.url, agent.key, agent.room)
+    question = client.ask(DATABASE)
+    cancellation = Cancellation()
+    ended = []
+
+    def wait() -> None:
+        with pytest.raises(Cancelled):
+            client.wait(question.id, 60, cancellation=cancellation)
+        ended.append(time.monotonic())
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    eventually(lambda: agent.read(question.id)["agent"]["active"])
+    cancelled_at = time.monotonic()
+    cancellation.cancel()
+    waiting.join(2)
+    assert ended[0] - cancelled_at < 1
+    assert len(front.calls("DELETE", "/wait")) == 1
+    eventually(lambda: not agent.read(question.id)["agent"]["active"], seconds=1)
+
+
+def test_what_was_cancelled_before_never_starts(client: Client, agent: Agent) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        client.ask_and_wait(DATABASE, cancellation=cancellation)
+    assert agent.open_questions() == []
+
+
+def test_the_same_tool_use_is_the_same_question(client: Client, person: Somebody) -> None:
+    first = client.ask(DATABASE, session_id="s", tool_use_id="t")
+    person.answer(first.data, "SQLite")
+    again = client.ask(DATABASE, session_id="s", tool_use_id="t")
+    assert again.id == first.id
+    assert isinstance(again.result, Answered)
+
+
+def test_the_same_idempotency_key_is_the_same_question(client: Client) -> None:
+    key = "Schlüssel 1"
+    assert client.ask(DATABASE, idempotency_key=key).id == client.ask(DATABASE, idempotency_key=key).id
+
+
+def test_asks_without_ids_are_questions_of_their_own(client: Client) -> None:
+    assert client.ask(DATABASE).id != client.ask(DATABASE).id
+
+
+def test_any_shape_that_the_server_takes_can_be_asked(client: Client) -> None:
+    question = client.ask({"question": "Go on?", "options": ["Yes", "No"]})
+    assert [option["label"] for option in question.prompts[0]["options"]] == ["Yes", "No"]
+
+
+def test_a_question_that_does_not_fit_is_refused_in_a_sentence(client: Client) -> None:
+    with pytest.raises(ProblemError, match="needs 2 to 4 options, got 1") as refused:
+        client.ask({"question": "Go on?", "options": ["Yes"]})
+    assert (refused.value.status, refused.value.code) == (422, "invalid_question")
+    assert refused.value.body["errors"][0]["field"] == "questions[0].options"
+
+
+def test_an_answer_from_the_terminal_closes_the_card(client: Client) -> None:
+    question = client.ask(DATABASE)
+    settled = client.report_answer(question.id, {"Which database?": "SQLite"})
+    assert isinstance(settled.result, Answered)
+    assert settled.result.via == "terminal"
+
+
+def test_an_answer_from_the_terminal_can_be_a_text_with_a_note(client: Client) -> None:
+    question = client.ask(DATABASE)
+    choice = Choice("Which database?", custom_input="DuckDB", notes="Small")
+    settled = client.report_answer(question.id, [choice]).result
+    assert isinstance(settled, Answered)
+    assert (settled.choices[0].custom_input, settled.choices[0].notes) == ("DuckDB", "Small")
+
+
+def test_questions_are_listed_over_all_pages(client: Client) -> None:
+    asked = [client.ask({"question": f"Number {number}?", "options": ["A", "B"]}).id for number in range(55)]
+    client.withdraw(asked[0])
+    assert [question.id for question in client.questions()] == asked
+    assert [question.id for question in client.questions(status="open")] == asked[1:]
+
+
+def test_reading_a_question_is_no_sign_of_life(client: Client) -> None:
+    question = client.ask(DATABASE)
+    assert client.read(question.id).data["agent"]["active"] is False
+
+
+def test_messages_come_with_the_place_to_go_on(client: Client) -> None:
+    first = client.send_message("one", sender="bot", color="#818cf8")
+    client.send_message("two", type="log")
+    page, following = client.messages(limit=1)
+    assert page == [first]
+    assert following == first["id"]
+    page, following = client.messages(after=first["id"])
+    assert [(message["content"], message["type"]) for message in page] == [("two", "log")]
+    assert following is None
+
+
+def test_messages_are_waited_for(client: Client, person: Somebody) -> None:
+    pages = []
+    waiting = threading.Thread(target=lambda: pages.append(client.messages(wait_seconds=30)))
+    waiting.start()
+    person.say("hello", client.room)
+    waiting.join(5)
+    assert pages[0][0][0]["content"] == "hello"
+
+
+def test_a_room_is_needed_to_ask(client: Client, url: str, agent: Agent) -> None:
+    with pytest.raises(SettingsError, match="ASK_BRIDGE_ROOM"):
+        Client(url, agent.key).ask(DATABASE)
+
+
+def test_another_room_can_be_named(client: Client) -> None:
+    with pytest.raises(ProblemError) as refused:
+        client.in_room("no-such-room").ask(DATABASE)
+    assert refused.value.status == 404
+
+
+def test_the_key_is_never_shown(client: Client, agent: Agent) -> None:
+    assert agent.key not in repr(client)
+    assert agent.key not in repr(client.transport)
+    with pytest.raises(ProblemError) as refused:
+        client.in_room("no-such-room").ask(DATABASE)
+    assert agent.key not in f"{refused.value!r} {refused.value} {refused.value.body}"

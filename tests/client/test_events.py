@@ -1,0 +1,114 @@
+"""`Client.events`: everything once and in order, whatever happens to the connection."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from bridge_client import Cancellation, Cancelled, Client, ProblemError
+from tests.actors import Agent, eventually
+from tests.client.loopback import Front, drop
+from tests.world import World
+
+
+class Listener:
+    """Messages of a stream that is read in the background."""
+
+    def __init__(self, client: Client, last_event_id: str = "") -> None:
+        self.cancellation = Cancellation()
+        self._heard: queue.Queue[Any] = queue.Queue()
+        self._events = client.events(last_event_id, cancellation=self.cancellation)
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with suppress(Cancelled):
+            for message in self._events:
+                self._heard.put(message["content"])
+
+    def next(self, seconds: float = 20) -> str:
+        content: str = self._heard.get(timeout=seconds)
+        return content
+
+    def stop(self) -> None:
+        self.cancellation.cancel()
+        self._thread.join(10)
+        assert self._heard.empty()
+
+
+@pytest.fixture
+def client(front: Front, agent: Agent) -> Client:
+    return Client(front.url, agent.key, agent.room)
+
+
+@pytest.fixture
+def listener(client: Client, front: Front) -> Iterator[Listener]:
+    listening = Listener(client)
+    eventually(lambda: front.bytes_sent)
+    yield listening
+    listening.stop()
+
+
+def test_messages_arrive_as_they_are_said(listener: Listener, agent: Agent) -> None:
+    agent.send("one")
+    agent.send("two")
+    assert [listener.next(), listener.next()] == ["one", "two"]
+
+
+def test_it_begins_behind_an_id(client: Client, agent: Agent) -> None:
+    first = agent.send("one")
+    agent.send("two")
+    listening = Listener(client, first["id"])
+    assert listening.next() == "two"
+    listening.stop()
+
+
+def test_a_broken_stream_goes_on_behind_the_last_message(client: Client, front: Front, agent: Agent) -> None:
+    first = agent.send("one")
+    listening = Listener(client, first["id"])
+    agent.send("two")
+    assert listening.next() == "two"
+    front.next.append(drop)
+    front.break_all()
+    agent.send("three")
+    assert listening.next() == "three"
+    listening.stop()
+
+
+def test_nothing_is_missed_by_a_stream_that_broke_before_its_first_message(
+    client: Client, front: Front, agent: Agent
+) -> None:
+    agent.send("just before")
+    listening = Listener(client)
+    eventually(lambda: front.bytes_sent)
+    front.break_all()
+    agent.send("meanwhile")
+    heard = [listening.next()]
+    while heard[-1] != "meanwhile":
+        heard.append(listening.next())
+    # Dates have seconds: what was said in the very second in which the stream began may come as well.
+    assert heard in (["meanwhile"], ["just before", "meanwhile"])
+    listening.stop()
+
+
+def test_a_restart_is_survived(own_bridge: World) -> None:
+    agent = own_bridge.agent()
+    client = Client(f"http://127.0.0.1:{own_bridge.site.port}", agent.key, agent.room)
+    first = agent.send("one")
+    listening = Listener(client, first["id"])
+    agent.send("two")
+    assert listening.next() == "two"
+    own_bridge.site.stop()
+    agent.site = own_bridge.start_again()
+    agent.send("three")
+    assert listening.next() == "three"
+    listening.stop()
+
+
+def test_a_refused_key_is_told_at_once(client: Client) -> None:
+    with pytest.raises(ProblemError) as refused:
+        next(client.in_room("no-such-room").events())
+    assert refused.value.status == 404

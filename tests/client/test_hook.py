@@ -1,0 +1,435 @@
+"""`ask-bridge hook`: real processes between a scripted Claude Code and a real room."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors import Agent, Person, eventually
+from tests.client.conftest import Command, ends
+from tests.client.loopback import Front, reply
+from tests.client.people import skip, submit
+from tests.world import World
+
+DATABASE = {
+    "question": "Which database?",
+    "header": "Database",
+    "multiSelect": False,
+    "options": [{"label": "PostgreSQL", "preview": "CREATE TABLE"}, {"label": "SQLite"}],
+}
+CHECKS = {
+    "question": "Which checks?",
+    "header": "Checks",
+    "multiSelect": True,
+    "options": [{"label": "Unit"}, {"label": "Browser"}, {"label": "Load"}],
+}
+
+
+def envelope(event: str = "PreToolUse", *questions: Any, **fields: Any) -> dict[str, Any]:
+    sent = {
+        "session_id": "session-1",
+        "transcript_path": "/nowhere.jsonl",
+        "cwd": "/",
+        "prompt_id": "prompt-1",
+        "permission_mode": "default",
+        "hook_event_name": event,
+        "tool_name": "AskUserQuestion",
+        "tool_input": {"questions": list(questions) or [DATABASE]},
+        **({} if event == "PermissionRequest" else {"tool_use_id": "toolu_1"}),
+    }
+    return {**sent, **fields}
+
+
+def after_the_answer(answers: dict[str, Any], *questions: Any, **fields: Any) -> dict[str, Any]:
+    sent = envelope("PostToolUse", *questions, **fields)
+    sent["tool_input"]["answers"] = answers
+    return sent
+
+
+def waiting_question(agent: Agent) -> Any:
+    """The one question of the room, once somebody waits for it."""
+    (question,) = eventually(agent.open_questions)
+    eventually(lambda: agent.read(question["id"])["agent"]["active"])
+    return question
+
+
+def hook_output(printed: str) -> Any:
+    return json.loads(printed)["hookSpecificOutput"]
+
+
+# ---- PreToolUse ------------------------------------------------------------------------------------------
+
+
+def test_a_click_in_the_room_is_the_answer(command: Command, agent: Agent, person: Person) -> None:
+    with command.start("hook", stdin=envelope()) as process:
+        person.answer(waiting_question(agent), "SQLite")
+        code, printed, errors = ends(process)
+    assert (code, errors) == (0, "")
+    assert hook_output(printed) == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": {"questions": [DATABASE], "answers": {"Which database?": "SQLite"}},
+    }
+
+
+def test_several_questions_with_ticks_a_text_a_note_and_a_preview(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    with command.start("hook", stdin=envelope("PreToolUse", DATABASE, CHECKS)) as process:
+        submit(
+            person,
+            waiting_question(agent),
+            ("choice-0", "0"),
+            ("notes-0", "Version 17"),
+            ("choice-1", "0"),
+            ("choice-1", "2"),
+            ("choice-1", "other"),
+            ("other-1", "and by hand"),
+        )
+        _, printed, _ = ends(process)
+    output = hook_output(printed)
+    assert output["updatedInput"]["answers"] == {
+        "Which database?": "PostgreSQL",
+        "Which checks?": "Unit, Load, and by hand",
+    }
+    assert output["updatedInput"]["annotations"] == {
+        "Which database?": {"preview": "CREATE TABLE", "notes": "Version 17"}
+    }
+    assert "Version 17" in output["additionalContext"]
+
+
+def test_a_skip_is_a_deny_with_name_and_reason(command: Command, agent: Agent, person: Person) -> None:
+    with command.start("hook", stdin=envelope()) as process:
+        skip(person, waiting_question(agent), "Ask Ben")
+        code, printed, _ = ends(process)
+    assert code == 0
+    assert hook_output(printed) == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": "Ana Costa chose not to answer: Ask Ben",
+    }
+
+
+def test_when_nobody_answers_the_dialog_takes_over(command: Command, agent: Agent) -> None:
+    done = command.run("hook", "--timeout", "0.5", stdin=envelope())
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "ask-bridge: Nobody answered within 0.5 seconds\n"
+    (question,) = agent.open_questions()
+    assert question["agent"]["active"] is False
+
+
+def test_headless_the_model_is_told_instead(command: Command) -> None:
+    done = command.run("hook", "--timeout", "0.5", "--headless", stdin=envelope())
+    output = hook_output(done.stdout)
+    assert done.returncode == 0
+    assert output["permissionDecision"] == "deny"
+    assert "Nobody answered within 0.5 seconds" in output["permissionDecisionReason"]
+    assert "Do not ask it again" in output["permissionDecisionReason"]
+
+
+def test_a_bridge_that_is_down_opens_the_dialog_within_its_patience(command: Command) -> None:
+    started = time.monotonic()
+    done = command.run("hook", stdin=envelope(), ASK_BRIDGE_URL="http://127.0.0.1:9")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("\n") == 1
+    assert "connection refused" in done.stderr
+    assert time.monotonic() - started < 15
+
+
+def test_a_bridge_that_is_down_is_told_to_a_model_without_a_terminal(command: Command) -> None:
+    done = command.run("hook", "--headless", stdin=envelope(), ASK_BRIDGE_URL="http://127.0.0.1:9")
+    assert done.returncode == 0
+    assert "connection refused" in hook_output(done.stdout)["permissionDecisionReason"]
+
+
+def test_the_same_tool_use_is_asked_once(command: Command, agent: Agent, person: Person) -> None:
+    command.run("hook", "--timeout", "0.1", stdin=envelope())
+    command.run("hook", "--timeout", "0.1", stdin=envelope())
+    (question,) = agent.open_questions()
+    person.answer(question, "SQLite")
+    done = command.run("hook", stdin=envelope())
+    assert hook_output(done.stdout)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+    eventually(lambda: agent.read(question["id"])["delivered_at"])
+
+
+def test_parallel_calls_are_questions_of_their_own(command: Command, agent: Agent, person: Person) -> None:
+    first = envelope("PreToolUse", DATABASE, tool_use_id="toolu_1")
+    second = envelope("PreToolUse", CHECKS, tool_use_id="toolu_2")
+    with command.start("hook", stdin=first) as one, command.start("hook", stdin=second) as two:
+        eventually(lambda: len(agent.open_questions()) == 2)
+        for question in agent.open_questions():
+            if question["tool_use_id"] == "toolu_1":
+                person.answer(question, "SQLite")
+            else:
+                submit(person, question, ("choice-0", "1"))
+        assert hook_output(ends(one)[1])["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+        assert hook_output(ends(two)[1])["updatedInput"]["answers"] == {"Which checks?": "Browser"}
+
+
+def test_the_person_learns_what_the_agent_does(command: Command, agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/feature/cards\n")
+    transcript = tmp_path / "transcript.jsonl"
+    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "All tests pass."}]}}
+    transcript.write_text(json.dumps(said) + "\n")
+    sent = envelope(cwd=str(tmp_path), transcript_path=str(transcript))
+    command.run("hook", "--timeout", "0.1", "--agent", "Laptop of Ana", stdin=sent)
+    (question,) = agent.open_questions()
+    assert question["context"] == {
+        "cwd": str(tmp_path),
+        "branch": "feature/cards",
+        "text": "All tests pass.",
+    }
+    assert question["agent"]["name"] == "Laptop of Ana"
+
+
+def test_a_restart_while_it_waits_changes_nothing(
+    own_bridge: World, make_command: Callable[..., Command]
+) -> None:
+    agent = own_bridge.agent()
+    command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)
+    with command.start("hook", "--timeout", "120", stdin=envelope()) as process:
+        question = waiting_question(agent)
+        own_bridge.site.stop(signal.SIGKILL)
+        agent.site = own_bridge.start_again()
+        own_bridge.new_person("ana").answer(question, "SQLite")
+        code, printed, _ = ends(process, seconds=30)
+    assert code == 0
+    assert hook_output(printed)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+
+
+# ---- what is not for us ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        envelope(tool_name="Bash"),
+        envelope("SessionStart"),
+        envelope("PostToolUse"),  # nothing was answered
+        {},
+    ],
+)
+def test_everything_else_passes_without_a_word(command: Command, agent: Agent, sent: Any) -> None:
+    done = command.run("hook", stdin=sent)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert agent.open_questions() == []
+
+
+def test_other_tools_pass_even_without_any_settings(command: Command) -> None:
+    command.environment = {name: command.environment[name] for name in ("PATH", "HOME", "PYTHONPATH")}
+    done = command.run("hook", stdin=envelope(tool_name="Bash"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("stdin", ["", "not json", "[]"])
+def test_no_envelope_is_an_error_that_blocks_nothing(command: Command, stdin: str) -> None:
+    done = command.run("hook", stdin=stdin)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "envelope" in done.stderr
+
+
+@pytest.mark.parametrize("variable", [{"ASK_BRIDGE_KEY": "abk_wrong"}, {"ASK_BRIDGE_ROOM": "elsewhere"}])
+def test_a_wrong_setup_is_shown_and_blocks_nothing(command: Command, variable: dict[str, str]) -> None:
+    done = command.run("hook", stdin=envelope(), **variable)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert command.environment["ASK_BRIDGE_KEY"] not in done.stderr
+
+
+# ---- PermissionRequest -----------------------------------------------------------------------------------
+
+
+def test_beside_the_dialog_the_room_can_answer(command: Command, agent: Agent, person: Person) -> None:
+    with command.start("hook", stdin=envelope("PermissionRequest")) as process:
+        person.answer(waiting_question(agent), "SQLite")
+        _, printed, _ = ends(process)
+    assert hook_output(printed) == {
+        "hookEventName": "PermissionRequest",
+        "decision": {
+            "behavior": "allow",
+            "updatedInput": {"questions": [DATABASE], "answers": {"Which database?": "SQLite"}},
+        },
+    }
+
+
+def test_beside_the_dialog_the_room_can_decline(command: Command, agent: Agent, person: Person) -> None:
+    with command.start("hook", stdin=envelope("PermissionRequest")) as process:
+        skip(person, waiting_question(agent))
+        _, printed, _ = ends(process)
+    decision = hook_output(printed)["decision"]
+    assert decision == {"behavior": "deny", "message": "Ana Costa chose not to answer."}
+
+
+def test_the_same_request_is_the_same_question_and_another_is_not(command: Command, agent: Agent) -> None:
+    for sent in (
+        envelope("PermissionRequest"),
+        envelope("PermissionRequest"),
+        envelope("PermissionRequest", prompt_id="prompt-2"),
+        envelope("PermissionRequest", CHECKS),
+    ):
+        command.run("hook", "--timeout", "0.1", stdin=sent)
+    assert len(agent.open_questions()) == 3
+
+
+def test_what_was_answered_is_asked_anew_and_never_answered_by_nobody(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    """An agent may ask "go on?" again and again within one prompt."""
+    for _ in range(3):
+        with command.start("hook", stdin=envelope("PermissionRequest")) as process:
+            question = waiting_question(agent)
+            person.answer(question, "SQLite")
+            ends(process)
+        eventually(lambda asked=question: agent.read(asked["id"])["delivered_at"])
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert agent.read(question["id"])["answer"]["via"] == "terminal"
+    asked_before(command, "PermissionRequest")
+    assert len(agent.open_questions()) == 1
+
+
+def test_an_answer_that_reached_nobody_is_kept_for_the_hook_that_returns(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    person.answer(question, "SQLite")
+    done = command.run("hook", stdin=envelope("PermissionRequest"))
+    assert hook_output(done.stdout)["decision"]["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+
+
+# ---- signals ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_hook_that_is_stopped_says_goodbye(
+    front: Front, agent: Agent, make_command: Callable[..., Command], event: str, number: int
+) -> None:
+    command = make_command(front.url, agent)
+    with command.start("hook", stdin=envelope(event)) as process:
+        question = waiting_question(agent)
+        started = time.monotonic()
+        process.send_signal(number)
+        code, printed, errors = ends(process)
+    assert time.monotonic() - started < 2
+    assert (code, printed, errors) == (0, "", "")
+    assert len(front.calls("DELETE", f"{question['id']}/wait")) == 1
+    card = agent.read(question["id"])
+    assert (card["status"], card["agent"]["active"]) == ("open", False)
+
+
+def test_a_goodbye_that_nobody_hears_takes_two_seconds_at_most(
+    front: Front, agent: Agent, make_command: Callable[..., Command]
+) -> None:
+    command = make_command(front.url, agent)
+    with command.start("hook", stdin=envelope()) as process:
+        waiting_question(agent)
+        front.always = lambda front, client, request: client.recv(1)  # never a reply
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        code, printed, _ = ends(process)
+    assert time.monotonic() - started < 3
+    assert (code, printed) == (0, "")
+
+
+# ---- PostToolUse -----------------------------------------------------------------------------------------
+
+
+def asked_before(command: Command, event: str, *questions: Any) -> None:
+    command.run("hook", "--timeout", "0.1", stdin=envelope(event, *questions))
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_an_answer_in_the_terminal_closes_the_card(command: Command, agent: Agent, event: str) -> None:
+    asked_before(command, event)
+    (question,) = agent.open_questions()
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    settled = agent.read(question["id"])
+    assert settled["status"] == "answered"
+    assert settled["answer"]["via"] == "terminal"
+    assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
+
+
+def test_the_answer_may_be_in_the_response_only(command: Command, agent: Agent) -> None:
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    response = {
+        "questions": [DATABASE],
+        "answers": {"Which database?": "DuckDB"},
+        "annotations": {"Which database?": {"notes": "It is small"}},
+    }
+    command.run("hook", stdin=envelope("PostToolUse", tool_response=response))
+    (choice,) = agent.read(question["id"])["answer"]["answers"]
+    assert (choice["customInput"], choice["notes"]) == ("DuckDB", "It is small")
+
+
+def test_joined_labels_and_a_passed_over_question_are_reported(command: Command, agent: Agent) -> None:
+    asked_before(command, "PermissionRequest", DATABASE, CHECKS)
+    (question,) = agent.open_questions()
+    done = command.run("hook", stdin=after_the_answer({"Which checks?": "Unit, Load"}, DATABASE, CHECKS))
+    assert done.stderr == ""
+    first, second = agent.read(question["id"])["answer"]["answers"]
+    assert first["customInput"] == "(not answered in the terminal)"
+    assert second["selectedOptions"] == ["Unit", "Load"]
+
+
+def test_a_question_of_another_prompt_id_is_found_by_its_texts(command: Command, agent: Agent) -> None:
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    sent = after_the_answer({"Which database?": "SQLite"}, prompt_id="unknown", tool_use_id="toolu_9")
+    command.run("hook", stdin=sent)
+    assert agent.read(question["id"])["status"] == "answered"
+
+
+def test_the_same_question_of_another_session_stays_open(command: Command, agent: Agent) -> None:
+    asked_before(command, "PermissionRequest")
+    command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}, session_id="session-2"))
+    assert len(agent.open_questions()) == 1
+
+
+def test_a_card_that_the_room_closed_first_is_left_alone(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    person.answer(question, "PostgreSQL")
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert agent.read(question["id"])["answer"]["via"] == "web"
+
+
+def test_a_race_that_the_room_wins_by_a_hair_is_silent(
+    front: Front, agent: Agent, make_command: Callable[..., Command], person: Person
+) -> None:
+    command = make_command(front.url, agent)
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    report = front.forwarded
+
+    def answer_first(request: Any) -> Any:
+        if request.method == "POST" and request.target.endswith("/answer"):
+            person.answer(question, "PostgreSQL")
+        return report(request)
+
+    front.forwarded = answer_first  # type: ignore[method-assign]
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert agent.read(question["id"])["answer"]["via"] == "web"
+
+
+def test_a_report_to_a_bridge_that_is_down_blocks_nothing(
+    front: Front, agent: Agent, make_command: Callable[..., Command]
+) -> None:
+    front.always = reply(502)
+    started = time.monotonic()
+    done = make_command(front.url, agent).run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert time.monotonic() - started < 8

@@ -1,0 +1,125 @@
+"""The client needs nothing but a Python of the last years: no package, no Django, not even ours."""
+
+import json
+import shutil
+import subprocess
+import sys
+import zipapp
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors import Agent, Person, eventually
+from tests.client.conftest import Command, ends
+from tests.processes import ROOT
+
+PACKAGE = ROOT / "bridge_client"
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in PACKAGE.rglob("*.py")
+    if path.name != "__main__.py"
+)
+
+
+def is_oldest(program: str) -> bool:
+    asked = [program, "-c", "import sys; print(sys.version_info[:2] == (3, 9))"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=30)
+    except OSError:
+        return False
+    return done.stdout.strip() == "True"
+
+
+@pytest.fixture(scope="module")
+def oldest_python() -> str:
+    found = [shutil.which("python3.9"), *map(str, Path.home().glob(".pyenv/versions/3.9.*/bin/python3"))]
+    for program in found:
+        if program and is_oldest(program):
+            return program
+    pytest.skip("needs a Python 3.9 (python3.9 on the PATH, or one of pyenv)")
+
+
+def loaded_by(python: str, *modules: str) -> set[str]:
+    """The top-level modules in a process without site-packages that imported these."""
+    code = (
+        "import sys, json\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "before = set(sys.modules)\n"
+        f"for name in {modules!r}: __import__(name)\n"
+        "print(json.dumps(sorted({name.partition('.')[0] for name in set(sys.modules) - before})))"
+    )
+    done = subprocess.run([python, "-S", "-W", "error", "-c", code], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+def test_only_the_standard_library_is_imported() -> None:
+    loaded = loaded_by(sys.executable, *MODULES)
+    assert loaded - set(sys.stdlib_module_names) == {"bridge_client"}
+
+
+def test_every_module_imports_on_the_oldest_python(oldest_python: str) -> None:
+    loaded = loaded_by(oldest_python, *MODULES)
+    assert not loaded & {"django", "rooms", "bridge", "mcp", "claude_agent_sdk"}
+
+
+def test_a_hook_on_this_machine_starts_without_what_it_does_not_need() -> None:
+    loaded = loaded_by(sys.executable, "bridge_client.commands.hook", "bridge_client.cli")
+    assert not loaded & {"asyncio", "concurrent", "difflib", "shlex", "shutil", "subprocess", "tempfile"}
+
+
+def test_the_oldest_python_asks_and_answers(
+    oldest_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
+) -> None:
+    command = make_command(url, agent, python=oldest_python)
+    with command.start("ask", "Go on?", "--option", "Yes", "--option", "No") as process:
+        (question,) = eventually(agent.open_questions)
+        person.answer(question, "Yes")
+        assert ends(process)[:2] == (0, "Yes\n")
+    assert command.run("doctor").returncode == 0
+    assert command.run("install", "claude-code", "--yes").returncode == 0
+    assert command.run("send", "hello").returncode == 0
+    assert command.run("poll").returncode == 0
+
+
+def test_the_oldest_python_runs_the_hook(
+    oldest_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
+) -> None:
+    prompt = {"question": "Go on?", "header": "Go", "options": [{"label": "Yes"}, {"label": "No"}]}
+    envelope: Any = {
+        "hook_event_name": "PermissionRequest",
+        "tool_name": "AskUserQuestion",
+        "session_id": "s",
+        "prompt_id": "p",
+        "cwd": "/",
+        "tool_input": {"questions": [prompt]},
+    }
+    command = make_command(url, agent, python=oldest_python)
+    with command.start("hook", stdin=envelope) as process:
+        (question,) = eventually(agent.open_questions)
+        person.answer(question, "Yes")
+        code, printed, errors = ends(process)
+    assert (code, errors) == (0, "")
+    assert json.loads(printed)["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+
+
+def test_a_zipapp_is_the_whole_client(
+    make_command: Callable[..., Command], url: str, agent: Agent, tmp_path: Path
+) -> None:
+    archive = tmp_path / "ask-bridge.pyz"
+    zipapp.create_archive(
+        ROOT,
+        archive,
+        main="bridge_client.cli:main",
+        filter=lambda path: path.parts[0] == "bridge_client" and "__pycache__" not in path.parts,
+    )
+    command = make_command(url, agent)
+    done = subprocess.run(
+        [sys.executable, "-S", str(archive), "send", "hello"],
+        env={**command.environment, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
