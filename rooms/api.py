@@ -46,12 +46,12 @@ logger = logging.getLogger(__name__)
 
 def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     own_room = access.room_of_key(key, room)
-    question, is_new = _ask(request, key, read_json(request))
+    question, is_new = ask_within_rate(request, key, read_json(request))
     question.room = own_room
     return _question(request, question, status=201 if is_new else 200)
 
 
-def _ask(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool]:
+def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool]:
     """One ask in any shape, within the key's rate."""
     try:
         asked = parse_ask(body)
@@ -127,6 +127,12 @@ def _question(request: HttpRequest, question: Question, status: int = 200) -> Ht
     return JsonResponse(wire.question_object(question, request.build_absolute_uri), status=status)
 
 
+def do_nothing_for_hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    """Under WSGI nobody can wait for an answer: Claude Code goes on as if there were no hook."""
+    access.room_of_key(key, room)
+    return JsonResponse({})
+
+
 # ---- messages --------------------------------------------------------------------------------------------
 
 
@@ -175,7 +181,7 @@ def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> time
 def _post_question(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
     body = _content_as_object(message)
     body.setdefault("agent", {"name": message.sender or key.label, "color": message.color})
-    question, _ = _ask(request, key, body)
+    question, _ = ask_within_rate(request, key, body)
     return question
 
 
@@ -254,5 +260,6 @@ questions = endpoint(GET=list_questions, POST=ask)
 question = endpoint(GET=read_question, DELETE=withdraw)
 wait = endpoint(DELETE=stop_waiting)
 answer = endpoint(POST=report_answer)
+claude_code = endpoint(POST=do_nothing_for_hook)
 messages = endpoint(GET=list_messages, POST=post_message)
 events = endpoint(GET=list_messages)

@@ -4,9 +4,11 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
+from django.utils.http import http_date
 
 from rooms.problems import CONTENT_TYPE, Problem
 from rooms.sleepers import Sleeper
@@ -57,11 +59,17 @@ class Exchange:
 
     async def start(self, status: int, headers: dict[str, str]) -> None:
         self.has_started = True
-        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+        dated = {"Date": http_date(), **headers}  # Daphne sends none, and agents compare their clocks
+        encoded = [(name.encode(), value.encode()) for name, value in dated.items()]
         await self.send({"type": "http.response.start", "status": status, "headers": encoded})
 
     async def respond_json(self, body: Any, status: int = 200) -> None:
-        await self.respond(status, json.dumps(body).encode(), JSON)
+        encoded = json.dumps(body).encode()
+        if self.has_started:
+            # After a keep-alive: the status has been sent, the body follows.
+            await self.send({"type": "http.response.body", "body": encoded})
+        else:
+            await self.respond(status, encoded, JSON)
 
     async def respond_problem(self, problem: Problem) -> None:
         if self.has_started:
@@ -70,10 +78,30 @@ class Exchange:
         else:
             await self.respond(problem.status, problem.as_bytes(), CONTENT_TYPE, problem.headers)
 
-    async def open_stream(self) -> None:
+    async def open_stream(self, bookmark: str = "") -> None:
+        """Begin a stream; with a bookmark its reader can come back even if nothing else was sent."""
         await self.start(200, STREAM_HEADERS)
         # Daphne sends the headers with the first body chunk, so there is one at once.
-        await self.write(f"retry: {RETRY_MILLISECONDS}\n: welcome\n\n".encode())
+        cursor = f"id: {bookmark}\n" if bookmark else ""
+        await self.write(f": welcome\nretry: {RETRY_MILLISECONDS}\n{cursor}\n".encode())
+
+    async def read_body(self) -> None:
+        """Give the request its body, once all of it is here."""
+        body = b""
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                break
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        self.request = ASGIRequest(self.scope, BytesIO(body))
+
+    async def keep_alive(self) -> None:
+        """A blank before the JSON that is still to come, so that proxies see a living connection."""
+        if not self.has_started:
+            await self.start(200, {"Content-Type": JSON, "Cache-Control": "no-store"})
+        await self.write(b" ")
 
     async def write(self, chunk: bytes) -> None:
         await self.send({"type": "http.response.body", "body": chunk, "more_body": True})

@@ -16,7 +16,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404
 from django.urls import Resolver404, resolve
 
-from rooms import api, problems, streams, waits
+from rooms import api, hooks, problems, streams, waits
 from rooms.database import in_database
 from rooms.endpoint import problem_for
 from rooms.exchange import Application, Exchange, Receive, Scope, Send
@@ -63,6 +63,7 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
     ("POST", "api-questions"): (waits.ask_and_wait, True),
     ("GET", "api-messages"): (waits.wait_for_messages, True),
     ("GET", "api-events"): (waits.stream_events, False),
+    ("POST", "api-claude-code"): (hooks.claude_code, False),
     ("GET", "room-stream"): (streams.stream_room, False),
     ("GET", "inbox-stream"): (streams.stream_inbox, False),
     ("GET", "healthz"): (healthz, False),

@@ -19,7 +19,9 @@ from rooms.fields import FieldError
 from rooms.models import Question
 from rooms.payload import (
     BODY_LIMIT,
+    HOOK_TIMEOUT_SECONDS,
     IDENTIFIER_LENGTH,
+    LONGEST_HOOK_TIMEOUT_SECONDS,
     LONGEST_WAIT_SECONDS,
     PAGE_LIMIT,
     PAGE_SIZE,
@@ -47,6 +49,18 @@ class Problem(TypedDict):
     detail: str
     errors: NotRequired[list[FieldError]]
     question: NotRequired[wire.QuestionObject]
+
+
+class HookEnvelope(TypedDict):
+    """What Claude Code posts to an HTTP hook; more fields come along and are left alone."""
+
+    hook_event_name: str
+    tool_name: str
+    tool_input: Json
+    session_id: NotRequired[str]
+    tool_use_id: NotRequired[str]
+    prompt_id: NotRequired[str]
+    cwd: NotRequired[str]
 
 
 class Health(TypedDict):
@@ -211,6 +225,19 @@ CALLS = (
         problems=(422,),
     ),
     Call(
+        "api-claude-code",
+        "post",
+        "hookOfClaudeCode",
+        "Take a hook of Claude Code around AskUserQuestion and reply in the hook's output format.",
+        description="PreToolUse and PermissionRequest ask the room and wait; PostToolUse closes the card "
+        "with what was answered in the terminal. An empty object leaves everything as it was: another "
+        "tool, nobody in time, or nothing left to close.",
+        parameters=("timeout", "headless", "agent"),
+        takes=HookEnvelope,
+        gives={200: ("What Claude Code reads as the output of its hook.", dict)},
+        problems=(*BODY_PROBLEMS, 409, 429),
+    ),
+    Call(
         "api-openapi",
         "get",
         "readApiDocument",
@@ -240,6 +267,7 @@ PATH_PARAMETERS = {
     "api-questions": "room",
     "api-messages": "room",
     "api-events": "room",
+    "api-claude-code": "room",
     "api-question": "question_id",
     "api-wait": "question_id",
     "api-answer": "question_id",
@@ -373,6 +401,22 @@ def _parameters() -> Json:
             "Only questions in this state.",
             {"type": "string", "enum": list(Question.Status.values)},
         ),
+        "timeout": _query(
+            "timeout",
+            "How many seconds the room may take.",
+            {
+                "type": "number",
+                "minimum": 0,
+                "maximum": LONGEST_HOOK_TIMEOUT_SECONDS,
+                "default": HOOK_TIMEOUT_SECONDS,
+            },
+        ),
+        "headless": _query(
+            "headless",
+            "`1`: nobody is at a terminal, so tell the model when nobody answered.",
+            {"type": "string", "enum": ["0", "1"], "default": "0"},
+        ),
+        "agent": _query("agent", "The name on the card.", {"type": "string"}),
         "idempotency_key": {
             "name": "Idempotency-Key",
             "in": "header",

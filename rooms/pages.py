@@ -13,11 +13,11 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from rooms import access, cards, lifecycle, timeline
 from rooms.fields import InvalidPayload
-from rooms.forms import Draft, KeyForm, MessageForm, SkipForm, read_drafts
+from rooms.forms import Draft, MessageForm, SkipForm, read_drafts
 from rooms.models import Answer, Message, Question, Room
 from rooms.payload import parse_prompts
 
@@ -57,7 +57,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     questions = Question.objects.with_answer().open().filter(room__in=rooms)
     shown = questions.order_by("-agent_active", "asked_at")[:OPEN_CARDS]
     context = {
-        **_frame(request, rooms),
+        **frame_of(request, rooms),
         "page": "inbox",
         "cards": _cards(request, shown),
         "stream": f"{reverse('ask_bridge:inbox-stream')}?since={_cursor(rooms)}",
@@ -88,7 +88,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     open_questions = (
         Question.objects.with_answer().open().filter(room=own_room).order_by("position")[:OPEN_CARDS]
     )
-    frame = _frame(request)
+    frame = frame_of(request)
     context |= frame | {
         "open_count": frame["open_counts"][own_room.pk],
         "cards": [] if before else _cards(request, open_questions),
@@ -107,7 +107,7 @@ def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
     context = {
-        **_frame(request),
+        **frame_of(request),
         "room": asked.room,
         "card": card,
         "stream": _stream_of(asked.room),
@@ -143,7 +143,7 @@ def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> li
     return groups
 
 
-def _frame(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
+def frame_of(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
     """What stands around every page: the person's rooms and how many questions are open in each."""
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
     counts = Counter(
@@ -238,26 +238,3 @@ def post_message(request: HttpRequest, room: str) -> HttpResponse:
         # The message itself arrives over the stream, for its writer as for everybody.
         return render(request, "ask_bridge/_composer.html", {"room": own_room, "form": form})
     return redirect("ask_bridge:room", own_room.slug)
-
-
-@page
-@require_http_methods(["GET", "POST"])
-def connect(request: HttpRequest, room: str) -> HttpResponse:
-    own_room = access.room_for(request.user, room)
-    context = {
-        **_frame(request),
-        "room": own_room,
-        "may_manage": access.may_manage(request.user, own_room),
-        "ask_address": request.build_absolute_uri(reverse("ask_bridge:api-questions", args=(own_room.slug,))),
-        "form": KeyForm(),
-    }
-    if request.method == "POST" and context["may_manage"]:
-        context["form"] = form = KeyForm(request.POST)
-        if form.is_valid():
-            # Shown in this reply and never again: it is stored nowhere, not even in the session.
-            _, context["new_key"] = access.create_key(
-                own_room, label=form.cleaned_data["label"], created_by=request.user
-            )
-    if context["may_manage"]:
-        context["keys"] = own_room.keys.select_related("created_by")
-    return render(request, "ask_bridge/connect.html", context)

@@ -38,6 +38,10 @@ BODY_LIMIT = 64 * 1024  # bytes of a whole request
 PAGE_SIZE = 50  # entries of a list, unless told otherwise
 PAGE_LIMIT = 200
 LONGEST_WAIT_SECONDS = 55  # servers and proxies give up after 60 seconds without a byte
+# As the client's hook command has it: long enough for somebody to walk by, short enough for whoever sits at
+# the terminal. A day is the longest that Claude Code takes for a hook.
+HOOK_TIMEOUT_SECONDS = 300
+LONGEST_HOOK_TIMEOUT_SECONDS = 86_400
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is not waited for
 
 

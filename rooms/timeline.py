@@ -27,8 +27,23 @@ class Changes:
     messages: list[Message]
 
 
+# The bookmark before the first entry, for whoever begins to listen in an empty room.
+START = "start"
+
+
+def last_entry(room: Room) -> tuple[str, int]:
+    """Id and position of the newest entry, or the start."""
+    newest = [
+        model.objects.filter(room=room).order_by("-position").values_list("pk", "position").first()
+        for model in (Question, Answer, Message)
+    ]
+    return max(filter(None, newest), key=lambda entry: entry[1], default=(START, 0))
+
+
 def position_of(room: Room, entry_id: str) -> int:
     """Where an entry stands, by its id."""
+    if entry_id == START:
+        return 0
     models: dict[str, type[Entry]] = {"q_": Question, "a_": Answer, "m_": Message}
     # PostgreSQL takes no NUL, not even to look for it.
     model: Any = None if "\x00" in entry_id else models.get(entry_id[:2])

@@ -5,7 +5,7 @@ The names are a contract: `live.py` takes some of these calls before Django does
 
 from django.urls import path, re_path
 
-from rooms import api, pages
+from rooms import api, connect, pages
 
 app_name = "ask_bridge"
 
@@ -15,13 +15,17 @@ urlpatterns = [
     path("rooms/<slug:room>", pages.room, name="room"),
     path("rooms/<slug:room>/stream", pages.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
-    path("rooms/<slug:room>/connect", pages.connect, name="connect"),
+    path("rooms/<slug:room>/connect", connect.connect, name="connect"),
+    path("rooms/<slug:room>/connect/keys", connect.keys, name="connect-keys"),
+    path("rooms/<slug:room>/connect/test", connect.send_test_question, name="send-test-question"),
+    path("ask-bridge.pyz", connect.client_archive, name="client-archive"),
     path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
     path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
     path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
     path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
+    path("api/v1/rooms/<slug:room>/hooks/claude-code", api.claude_code, name="api-claude-code"),
     path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
     path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
     path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),

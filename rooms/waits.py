@@ -5,6 +5,7 @@ Always in this order: join the hub, then read the database, then sleep. So nothi
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
@@ -23,33 +24,54 @@ from rooms.sleepers import Sleeper
 async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
     """Reply when the question is settled, or with what it is when the seconds are over."""
     seconds = wait_seconds(exchange.request)
+    question = await wait_until_settled(exchange, question_id, seconds)
+    if question is None:
+        return
+    if question.is_open and hub.is_closing and exchange.request.method == "GET":
+        await exchange.respond_problem(problems.shutting_down())
+        return
+    await exchange.respond_json(wire.question_object(question, exchange.request.build_absolute_uri), status)
+    if not question.is_open:
+        await in_database(lifecycle.deliver, question_id)
+
+
+async def wait_until_settled(
+    exchange: Exchange,
+    question_id: str,
+    seconds: float,
+    still_waiting: Callable[[], Awaitable[None]] | None = None,
+) -> Question | None:
+    """The question once it is settled, the seconds are over or we stop; None if the agent hung up.
+
+    `still_waiting` is called whenever nothing has happened for a while.
+    """
+    clock = asyncio.get_running_loop().time
     sleeper = Sleeper()
     hub.add_wait(question_id, sleeper)
     watching = None
     try:
         question = await in_database(_start_waiting, exchange.request, question_id)
         watching = exchange.watch(sleeper)
-        deadline = asyncio.get_running_loop().time() + seconds
+        deadline = clock() + seconds
         while question.is_open and not sleeper.is_gone and not hub.is_closing:
-            was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
-            question = await in_database(_read_question, question_id)
-            if not was_woken:
+            left = deadline - clock()
+            nap = min(left, COMMENT_SECONDS) if still_waiting else left
+            was_woken = await sleeper.sleep(nap)
+            if was_woken or nap == left:
+                question = await in_database(_read_question, question_id)
+            elif still_waiting:
+                await still_waiting()
+            if not was_woken and nap == left:
                 break
     finally:
         nobody_else_waits = hub.remove_wait(question_id, sleeper)
         if watching:
             watching.cancel()
-    if sleeper.is_gone:
-        if nobody_else_waits:
-            await in_database(lifecycle.wait_ended, question_id)
-    elif question.is_open and hub.is_closing and exchange.request.method == "GET":
-        await exchange.respond_problem(problems.shutting_down())
-    else:
-        await exchange.respond_json(
-            wire.question_object(question, exchange.request.build_absolute_uri), status
-        )
-        if not question.is_open:
-            await in_database(lifecycle.deliver, question_id)
+    if not sleeper.is_gone:
+        return question
+    if nobody_else_waits:
+        await in_database(lifecycle.wait_ended, question_id)
+    return None
 
 
 def _start_waiting(request: ASGIRequest, question_id: str) -> Question:
@@ -115,8 +137,8 @@ async def stream_events(exchange: Exchange, room: str) -> None:
     hub.add_listener(key.room_id, sleeper)
     watching = None
     try:
-        position = await in_database(_events_cursor, exchange.request, key.room)
-        await exchange.open_stream()
+        bookmark, position = await in_database(_bookmark, exchange.request, key.room)
+        await exchange.open_stream(bookmark)
         watching = exchange.watch(sleeper)
         while not sleeper.is_gone and not hub.is_closing:
             entries = await in_database(timeline.entries_after, key.room, position, PAGE_LIMIT)
@@ -144,8 +166,7 @@ def _key_of_room(request: ASGIRequest, room: str) -> Any:
     return key
 
 
-def _events_cursor(request: ASGIRequest, room: Room) -> int:
-    cursor = request.headers.get("Last-Event-ID") or request.GET.get("after")
-    if cursor:
-        return timeline.position_of(room, cursor)
-    return Room.objects.values_list("revision", flat=True).get(pk=room.pk)
+def _bookmark(request: ASGIRequest, room: Room) -> tuple[str, int]:
+    """The entry after which the stream begins: the one that was named, or the newest."""
+    named = request.headers.get("Last-Event-ID") or request.GET.get("after")
+    return (named, timeline.position_of(room, named)) if named else timeline.last_entry(room)

@@ -36,12 +36,14 @@ class Wait:
     def __init__(self, connection: HTTPConnection) -> None:
         self._connection = connection
         self._reply: Reply | None = None
+        self.has_begun = False
         self._thread = Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         try:
             response = self._connection.getresponse()
+            self.has_begun = True
             self._reply = Reply(response.status, response.headers, response.read().decode())
         except (OSError, ValueError, AttributeError):
             pass  # hung up, or the server went away: there is no reply then
@@ -215,13 +217,15 @@ class Visitor:
     def get(self, path: str, **headers: str) -> Reply:
         return self._keep(self.site.request("GET", path, headers=self._headers(headers)))
 
-    def post(self, path: str, fields: dict[str, str], **headers: str) -> Reply:
+    def post(self, path: str, fields: dict[str, Any], **headers: str) -> Reply:
         if "csrftoken" not in self.cookies:
             self.get("/login/")
         fields = {"csrfmiddlewaretoken": self.cookies["csrftoken"], **fields}
         headers |= {"Content-Type": "application/x-www-form-urlencoded"}
         return self._keep(
-            self.site.request("POST", path, body=urlencode(fields), headers=self._headers(headers))
+            self.site.request(
+                "POST", path, body=urlencode(fields, doseq=True), headers=self._headers(headers)
+            )
         )
 
     def _headers(self, headers: dict[str, str]) -> dict[str, str]:
@@ -267,6 +271,10 @@ class Person(Visitor):
         reply = self.post(form["action"], {name: value})
         assert reply.status == 303, reply.status
         return reply
+
+    def skip(self, question: Any, reason: str = "") -> None:
+        path = f"/rooms/{question['room']}/questions/{question['id']}/skip"
+        assert self.post(path, {"reason": reason}).status == 303
 
     def say(self, content: str, room: str = "") -> None:
         reply = self.post(f"/rooms/{room or self.room}/messages", {"content": content})

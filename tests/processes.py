@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from html import unescape
 from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,12 @@ class Reply:
     status: int
     headers: HTTPMessage
     text: str
+
+    def block(self, name: str) -> str:
+        """The text to paste in the element of this class."""
+        found = re.search(rf'class="[^"]*\b{name}\b.*?<pre[^>]*><code>(.*?)</code>', self.text, re.DOTALL)
+        assert found, f"no block {name}"
+        return unescape(found.group(1))
 
     def json(self) -> Any:
         """The body, parsed."""

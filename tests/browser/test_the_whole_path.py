@@ -282,11 +282,29 @@ def test_a_manager_creates_a_key_that_works_at_once(
     page.get_by_role("button", name="Sign in").click()
     page.get_by_label("Name of the agent").fill("new-bot")
     page.get_by_role("button", name="Create a key").click()
-    expect(page.get_by_role("heading", name="Your new key")).to_be_visible()
-    key = page.locator(".key-panel code").inner_text()
+    expect(page.get_by_text("Copy it now")).to_be_visible()
+    key = page.locator(".key-panel pre").inner_text()
+    row = page.get_by_role("row", name="new-bot")
+    expect(row).to_contain_text("Waiting for its first call")
     assert Agent(bridge.site, "lobby", key).ask()["room"] == "lobby"
+    expect(row).to_contain_text("just now")
+    # Every block is ready to paste, for this server and with this key.
+    for client in ("Claude Code", "Claude Code, with the command", "Agent SDK", "MCP", "curl"):
+        page.get_by_role("radio", name=client, exact=True).check()
+        block = page.locator(".client:visible pre")
+        expect(block).to_contain_text(f"http://127.0.0.1:{bridge.site.port}")
+        expect(block).to_contain_text(key)
     page.goto("/rooms/lobby/connect")
     assert key not in page.content()
+
+
+def test_a_test_question_shows_a_card(agent: Agent, open_browser: Callable[..., BrowserContext]) -> None:
+    page = open_browser("ben").new_page()
+    page.goto(f"/rooms/{agent.room}/connect")
+    page.get_by_role("button", name="Send a test question").click()
+    expect(page.get_by_role("article")).to_contain_text("Do you see this card?")
+    click_when_settled(page, "Yes, and I clicked it")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
 
 
 def test_other_people_are_told_whom_to_ask_for_a_key(

@@ -250,6 +250,8 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
     call("get", questions, query="?limit=1")
     call("get", messages)
     call("get", "/api/v1/rooms/{room}/events")
+    envelope = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    call("post", "/api/v1/rooms/{room}/hooks/claude-code", envelope)
     for public in ("/api/v1/openapi.json", "/healthz", "/readyz"):
         call("get", public)
 

@@ -1,0 +1,114 @@
+"""Claude Code's own HTTP hooks: nothing to install on the agent's machine.
+
+Takes the envelopes of PreToolUse, PermissionRequest and PostToolUse and answers in the hook's output format.
+What Claude Code is told lives in `bridge_client`, because its command does the same from the other side:
+pure functions over the wire's JSON, the only part of the client that the server knows.
+"""
+
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+
+from bridge_client import envelopes
+from bridge_client.answers import Decision, choices_from_claude, decide
+from bridge_client.results import Question as QuestionResult
+from rooms import access, api, lifecycle, wire
+from rooms.database import in_database
+from rooms.endpoint import invalid_parameter, read_json
+from rooms.exchange import Exchange
+from rooms.models import AgentKey, Answer, Question
+from rooms.payload import HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
+from rooms.waits import wait_until_settled
+
+
+async def claude_code(exchange: Exchange, room: str) -> None:
+    """Ask the room what Claude Code asks, and reply as a hook would; `{}` leaves everything as it was."""
+    await exchange.read_body()
+    envelope = await in_database(_read_envelope, exchange.request, room)
+    if not envelopes.is_for_us(envelope):
+        await exchange.respond_json({})
+    elif envelopes.is_report(envelope):
+        await in_database(_report, exchange.request, envelope)
+        await exchange.respond_json({})
+    else:
+        await _ask_the_room(exchange, envelope)
+
+
+async def _ask_the_room(exchange: Exchange, envelope: dict[str, Any]) -> None:
+    seconds = _timeout_seconds(exchange.request)
+    question_id = await in_database(_ask, exchange.request, envelope)
+    question = await wait_until_settled(exchange, question_id, seconds, exchange.keep_alive)
+    if question is None:
+        return
+    decision = _decide(question, envelope, seconds, exchange.request)
+    is_headless = exchange.request.GET.get("headless") == "1"
+    output = envelopes.output(envelope["hook_event_name"], decision, is_headless)
+    await exchange.respond_json(output or {})
+    if not question.is_open:
+        await in_database(lifecycle.deliver, question_id)
+
+
+def _decide(question: Question, envelope: dict[str, Any], seconds: float, request: ASGIRequest) -> Decision:
+    return decide(_as_client(question, request).result, envelopes.tool_input(envelope), seconds)
+
+
+def _read_envelope(request: ASGIRequest, room: str) -> dict[str, Any]:
+    key = access.key_from_header(request.headers.get("Authorization", ""))
+    access.room_of_key(key, room)
+    envelope = read_json(request)
+    return envelope if isinstance(envelope, dict) else {}
+
+
+def _ask(request: ASGIRequest, envelope: dict[str, Any]) -> str:
+    key = access.key_from_header(request.headers.get("Authorization", ""))
+    asked = {
+        "agent": {"name": request.GET.get("agent") or envelopes.AGENT},
+        "session_id": envelope.get("session_id"),
+        "questions": envelopes.tool_input(envelope).get("questions"),
+        "context": {"cwd": envelope.get("cwd")},
+    }
+    question = _ask_as(request, key, {**asked, "tool_use_id": envelopes.tool_use_id(envelope)})
+    if question.is_used_up and envelopes.has_derived_id(envelope):
+        question = _ask_as(request, key, {**asked, "tool_use_id": envelopes.next_tool_use_id(envelope)})
+    return question.id
+
+
+def _ask_as(request: ASGIRequest, key: AgentKey, asked: dict[str, Any]) -> QuestionResult:
+    question, _ = api.ask_within_rate(request, key, asked)
+    question.room = key.room
+    return _as_client(question, request)
+
+
+def _as_client(question: Question, request: ASGIRequest) -> QuestionResult:
+    """The question as the client would have read it from the wire."""
+    return QuestionResult.from_wire(wire.question_object(question, request.build_absolute_uri))
+
+
+def _report(request: ASGIRequest, envelope: dict[str, Any]) -> None:
+    """Close the card with what was answered in the terminal, if it is still open."""
+    key = access.key_from_header(request.headers.get("Authorization", ""))
+    reported = envelopes.reported_answers(envelope)
+    question = _open_question_of(key.room_id, envelope)
+    if question is None or not reported.answers:
+        return
+    choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
+    try:
+        lifecycle.answer(question, [choice.to_wire() for choice in choices], via=Answer.Via.TERMINAL)
+    except lifecycle.AlreadySettled:
+        return  # somebody in the room was faster by a hair
+
+
+def _open_question_of(room_id: int, envelope: dict[str, Any]) -> Question | None:
+    open_questions = Question.objects.open().filter(
+        room_id=room_id, session_id=str(envelope.get("session_id") or "")
+    )
+    return envelopes.question_of(envelope, open_questions, lambda question: question.prompts)
+
+
+def _timeout_seconds(request: ASGIRequest) -> float:
+    text = request.GET.get("timeout") or str(HOOK_TIMEOUT_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise invalid_parameter("timeout", "must be a number of seconds") from None
+    return min(seconds, LONGEST_HOOK_TIMEOUT_SECONDS) if seconds > 0 else 0

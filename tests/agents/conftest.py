@@ -1,0 +1,50 @@
+"""One scripted model and one bridge for all tests; every conversation has a client, a home, a script and a
+room of its own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.actors import Agent, Person
+from tests.agents.claude import Claude
+from tests.agents.scripted_model import Json, ScriptedModel, Turn
+from tests.world import World, world
+
+
+@pytest.fixture(scope="session")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world("embedded", tmp_path_factory.mktemp("agents") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def room(bridge: World) -> Agent:
+    """A room of this test's own, and the key that its clients have."""
+    return bridge.agent()
+
+
+@pytest.fixture
+def ana(bridge: World) -> Person:
+    return bridge.person("ana", bridge.site)
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel.running() as running:
+        yield running
+
+
+@pytest.fixture
+def claude_with(model: ScriptedModel, tmp_path: Path) -> Iterator[Callable[..., Claude]]:
+    """A new client whose model takes these turns: `claude_with(question, "Thanks.", settings=…)`."""
+    clients: list[Claude] = []
+
+    def install(*turns: Turn, settings: Json | None = None, **variables: str) -> Claude:
+        directory = tmp_path / f"machine-{len(clients)}"
+        clients.append(Claude(directory, model.script(*turns), settings, **variables))
+        return clients[-1]
+
+    yield install
+    for client in clients:
+        client.end()

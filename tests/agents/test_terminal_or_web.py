@@ -1,0 +1,68 @@
+"""`--both`: the question is in the terminal and in the room, and whichever answers first wins."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.actors import Agent, Person, eventually
+from tests.agents.claude import Claude
+from tests.agents.hooks import hooks, variables
+from tests.agents.scripted_model import ask
+from tests.agents.terminal import ESCAPE
+from tests.agents.test_hooks import DATABASE, TOPPINGS, the_question
+
+WhichClaude = Callable[..., Claude]
+
+
+@pytest.fixture(params=["command", "http"])
+def beside(request: pytest.FixtureRequest, claude_with: WhichClaude, room: Agent) -> Callable[..., Claude]:
+    """A client with our hooks beside its own dialog."""
+
+    def install(*turns: object) -> Claude:
+        settings = hooks(request.param, room, "PermissionRequest", "PostToolUse")
+        return claude_with(*turns, settings=settings, **variables(room))
+
+    return install
+
+
+def test_the_web_wins_and_the_dialog_closes(beside: Callable[..., Claude], room: Agent, ana: Person) -> None:
+    claude = beside(call := ask(DATABASE), "Thanks.")
+    with claude.interactive() as terminal:
+        terminal.wait_for("Which database?")
+        ana.answer(the_question(room), "SQLite")
+        assert '"Which database?"="SQLite"' in claude.script.result_of(call)
+        terminal.wait_for("Thanks.")
+        terminal.wait_until_gone("Esc to cancel")
+
+
+def test_the_terminal_wins_and_the_card_says_so(
+    beside: Callable[..., Claude], room: Agent, ana: Person
+) -> None:
+    claude = beside(call := ask(DATABASE, TOPPINGS), "Thanks.")
+    with claude.interactive() as terminal:
+        terminal.wait_for("Which database?")
+        asked = the_question(room)
+        terminal.choose("SQLite")
+        terminal.wait_for("Which toppings?")
+        for label in ("Cheese", "Olives", "Submit", "Submit answers"):
+            terminal.choose(label)
+        assert '"Which toppings?"="Cheese, Olives"' in claude.script.result_of(call)
+        settled = eventually(lambda: (q := room.read(asked["id"]))["status"] == "answered" and q)
+    assert settled["answer"]["via"] == "terminal"
+    assert [choice["selectedOptions"] for choice in settled["answer"]["answers"]] == [
+        ["SQLite"],
+        ["Cheese", "Olives"],
+    ]
+    assert "Answered in the terminal" in ana.get(f"/rooms/{room.room}").text
+
+
+def test_leaving_the_dialog_with_escape_keeps_the_card_for_later(
+    beside: Callable[..., Claude], room: Agent
+) -> None:
+    claude = beside(ask(DATABASE))
+    with claude.interactive() as terminal:
+        terminal.wait_for("Which database?")
+        asked = the_question(room)
+        terminal.press(ESCAPE)
+        eventually(lambda: not room.read(asked["id"])["agent"]["active"], seconds=5)
+    assert room.read(asked["id"])["status"] == "open"

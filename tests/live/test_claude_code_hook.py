@@ -1,0 +1,132 @@
+"""Claude Code's HTTP hook, as any program could post it; the real client does so in tests/agents."""
+
+from typing import Any
+
+import pytest
+
+from tests.actors import Agent, Person, eventually
+
+QUESTIONS = [
+    {
+        "question": "Which database?",
+        "header": "Database",
+        "multiSelect": False,
+        "options": [{"label": "PostgreSQL", "description": "a"}, {"label": "SQLite", "description": "b"}],
+    }
+]
+
+
+def envelope(event: str = "PreToolUse", **fields: Any) -> dict[str, Any]:
+    return {
+        "hook_event_name": event,
+        "session_id": "session-1",
+        "tool_use_id": "toolu_1",
+        "prompt_id": "prompt-1",
+        "cwd": "/srv/shop",
+        "tool_name": "AskUserQuestion",
+        "tool_input": {"questions": QUESTIONS},
+        **fields,
+    }
+
+
+def path(agent: Agent, query: str = "") -> str:
+    return f"{agent.path}/hooks/claude-code{query}"
+
+
+def the_question(agent: Agent) -> Any:
+    return eventually(lambda: next((q for q in agent.open_questions() if q["agent"]["active"]), None))
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_the_answer_comes_back_as_the_output_of_the_hook(agent: Agent, person: Person, event: str) -> None:
+    with agent.background("POST", path(agent), envelope(event)) as hook:
+        asked = the_question(agent)
+        assert asked["agent"]["name"] == "Claude Code"
+        assert asked["context"] == {"cwd": "/srv/shop"}
+        person.answer(asked, "SQLite")
+        output = hook.result(timeout=1)["hookSpecificOutput"]
+    assert output["hookEventName"] == event
+    updated = (output if event == "PreToolUse" else output["decision"])["updatedInput"]
+    assert updated == {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
+    eventually(lambda: agent.read(asked["id"])["delivered_at"])
+
+
+def test_a_skip_is_a_denial_with_its_reason(agent: Agent, person: Person) -> None:
+    with agent.background("POST", path(agent), envelope()) as hook:
+        person.skip(the_question(agent), "Not today")
+        output = hook.result()["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert output["permissionDecisionReason"] == "Ana Costa chose not to answer: Not today"
+
+
+def test_nobody_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
+    assert agent.call("POST", path(agent, "?timeout=0.3"), envelope()).json() == {}
+    assert [question["status"] for question in agent.open_questions()] == ["open"]
+
+
+def test_nobody_in_time_is_said_to_a_model_that_has_nobody_else(agent: Agent) -> None:
+    reply = agent.call("POST", path(agent, "?timeout=0.3&headless=1"), envelope())
+    output = reply.json()["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert "Nobody answered" in output["permissionDecisionReason"]
+
+
+def test_the_same_tool_use_is_asked_once_and_has_its_answer_later(agent: Agent, person: Person) -> None:
+    agent.call("POST", path(agent, "?timeout=0.1"), envelope())
+    person.answer(agent.open_questions()[0], "PostgreSQL")
+    output = agent.call("POST", path(agent), envelope()).json()["hookSpecificOutput"]
+    assert output["updatedInput"]["answers"] == {"Which database?": "PostgreSQL"}
+
+
+def test_the_terminal_closes_the_card_and_ends_the_wait_beside_it(agent: Agent) -> None:
+    answered = {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
+    with agent.background("POST", path(agent), envelope("PermissionRequest")) as hook:
+        asked = the_question(agent)
+        report = envelope("PostToolUse", tool_input=answered)
+        assert agent.call("POST", path(agent), report).json() == {}
+        assert hook.reply(timeout=1).status == 200
+    settled = agent.read(asked["id"])
+    assert (settled["status"], settled["answer"]["via"]) == ("answered", "terminal")
+    assert agent.call("POST", path(agent), report).json() == {}
+
+
+def test_a_client_that_hangs_up_stops_waiting_at_once(agent: Agent) -> None:
+    with agent.background("POST", path(agent), envelope()) as hook:
+        asked = the_question(agent)
+        hook.hang_up()
+        eventually(lambda: not agent.read(asked["id"])["agent"]["active"], seconds=2)
+
+
+def test_other_tools_and_events_pass_by(agent: Agent) -> None:
+    for passing in (envelope(tool_name="Bash"), envelope("SessionStart"), {}):
+        assert agent.call("POST", path(agent), passing).json() == {}
+    assert agent.open_questions() == []
+
+
+def test_a_silent_wait_sends_blanks_that_keep_proxies_patient(agent: Agent, person: Person) -> None:
+    with agent.background("POST", path(agent), envelope()) as hook:
+        asked = the_question(agent)
+        eventually(lambda: hook.has_begun, seconds=20)
+        person.answer(asked, "SQLite")
+        reply = hook.reply()
+    assert reply.text.startswith(" ")
+    assert reply.json()["hookSpecificOutput"]["permissionDecision"] == "allow"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (envelope(tool_input={"questions": []}), 422, "invalid_question"),
+        (envelope(tool_input={}), 422, "invalid_question"),
+    ],
+)
+def test_a_broken_question_is_refused(agent: Agent, body: Any, status: int, code: str) -> None:
+    reply = agent.call("POST", path(agent), body)
+    assert (reply.status, reply.json()["code"]) == (status, code)
+
+
+def test_keys_count_as_everywhere(agent: Agent, stranger: Agent) -> None:
+    assert agent.call("POST", path(agent), envelope(), key="").status == 401
+    assert agent.call("POST", path(agent), envelope(), key=stranger.key).status == 404
+    assert agent.call("GET", path(agent)).status == 405
+    assert agent.call("POST", path(agent, "?timeout=soon"), envelope()).status == 422
