@@ -82,6 +82,14 @@ class Site:
             response = connection.getresponse()
             return Reply(response.status, response.headers, response.read().decode())
 
+    def download(self, path: str) -> bytes:
+        """The bytes of a file that the site offers."""
+        with closing(self.connect()) as connection:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            assert response.status == 200
+            return response.read()
+
     def stop(self, signal_number: int = signal.SIGTERM) -> tuple[int, str]:
         """Exit code, and what was written to stderr in its whole life."""
         self.process.send_signal(signal_number)

@@ -10,8 +10,9 @@ from bridge_client.errors import SettingsError
 
 EPILOG = """Needs the package `mcp`: pip install 'ask-bridge[mcp]'. Heeds MCP_TOOL_TIMEOUT (milliseconds).
 
-example:
+examples:
   claude mcp add ask-bridge -- ask-bridge mcp --room ops
+  claude -p "Set up the project" --permission-prompt-tool mcp__ask-bridge__approve
 """
 
 

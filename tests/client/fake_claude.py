@@ -1,4 +1,4 @@
-"""A `claude` for tests of its own: speaks stream-json as the real one does, and calls the tools it is told to.
+"""A `claude` that speaks stream-json as the real one does, and calls the tools that a test tells it to.
 
 For every message of a user it calls the tools in FAKE_CALLS, all at once, and ends its turn when each of them
 has a result. Everything that it reads goes to the file FAKE_LOG, after its arguments.
@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
@@ -16,12 +17,17 @@ Json = dict[str, Any]
 CALLS: list[Json] = json.loads(os.environ.get("FAKE_CALLS", "[]"))
 # An old client: it calls, and waits for a tool_result without asking for permission.
 IS_OLD = "FAKE_OLD" in os.environ
-LOG = open(os.environ["FAKE_LOG"], "a", buffering=1)  # noqa: SIM115 - open for as long as we run
+LOG = Path(os.environ["FAKE_LOG"])
 SESSION = {"session_id": "fake-session", "parent_tool_use_id": None}
 
 numbers = itertools.count(1)
 # The calls without a result, by what their result will be known by.
 pending: dict[str, Json] = {}
+
+
+def remember(line: str) -> None:
+    with LOG.open("a") as log:
+        log.write(line)
 
 
 def emit(message: Json) -> None:
@@ -86,9 +92,9 @@ def leave(number: int, frame: Any) -> None:
 if __name__ == "__main__":
     for name in os.environ.get("FAKE_CATCHES", "").split():
         signal.signal(signal.Signals[name], leave)
-    LOG.write(json.dumps(sys.argv[1:]) + "\n")
+    remember(json.dumps(sys.argv[1:]) + "\n")
     print("a warning of claude", file=sys.stderr, flush=True)
     for line in sys.stdin:
-        LOG.write(line)
+        remember(line)
         read(json.loads(line))
     sys.exit(int(os.environ.get("FAKE_EXIT", "0")))

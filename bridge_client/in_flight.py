@@ -1,0 +1,64 @@
+"""Calls under way: each in a thread of its own, ended one by one or all together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import Callable
+
+from bridge_client.cancellation import Cancellation, Cancelled
+
+
+class InFlight:
+    """The calls of this process that somebody waits for, by name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: dict[str, tuple[threading.Thread, Cancellation]] = {}
+        self._is_over = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._calls
+
+    def start(self, name: str, call: Callable[[Cancellation], None]) -> bool:
+        """Run the call; False if one of that name is under way already, or all of them were ended."""
+        cancellation = Cancellation()
+
+        def run() -> None:
+            try:
+                with suppress(Cancelled):
+                    call(cancellation)
+            finally:
+                with self._lock:
+                    del self._calls[name]
+
+        # A daemon: a connection that hangs must not keep the process from ending.
+        thread = threading.Thread(target=run, daemon=True)
+        with self._lock:
+            if self._is_over or name in self._calls:
+                return False
+            self._calls[name] = (thread, cancellation)
+        thread.start()
+        return True
+
+    def cancel(self, name: str) -> None:
+        """End this call if it is still under way; the server is told that nobody waits any more."""
+        with self._lock:
+            found = self._calls.get(name)
+        if found:
+            found[1].cancel()
+
+    def end(self, seconds: float) -> None:
+        """End all calls for good, and give them this long for their goodbyes."""
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            self._is_over = True
+            calls = list(self._calls.values())
+        for _, cancellation in calls:
+            cancellation.cancel()
+        for thread, _ in calls:
+            # One that was registered a moment ago may not have started yet.
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))

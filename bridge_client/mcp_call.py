@@ -1,0 +1,183 @@
+"""One call of an MCP tool: it asks and waits in a thread, shows signs of life, and ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from bridge_client.cancellation import Cancellation
+from bridge_client.client import PATIENCE_SECONDS, Client
+from bridge_client.context import gather
+from bridge_client.errors import ClientError, Unreachable
+from bridge_client.in_flight import InFlight
+from bridge_client.mcp_results import Outcome, failed, outcome_of, still_open
+from bridge_client.results import Question, Result
+from bridge_client.retries import Deadline
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+# Where Claude Code names the tool use that a call belongs to …
+TOOL_USE_KEY = "claudecode/toolUseId"
+# … and its session, in the environment that it starts us with.
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+
+# How soon the usual clients give up: those on the official TypeScript SDK. Claude Code waits for more than a
+# day, but at a terminal it puts a call into the background after 120 seconds, and what comes then must not be
+# taken for a person's word.
+LIMIT_SECONDS = 60.0
+CLAUDE_CODE_LIMIT_SECONDS = 115.0
+CLAUDE_CODE = "claude-code"
+# No client has a shorter limit; Claude Code lifts whatever is set below it to this.
+SHORTEST_LIMIT_SECONDS = 1.0
+# For the way back: an answer that arrives after the client has given up is lost to the model.
+MARGIN_SECONDS = 5.0
+LARGEST_MARGIN = 0.2
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long one call may take, and how often its client hears from us meanwhile."""
+
+    timeout_seconds: float | None = None
+    progress_seconds: float = 10.0
+
+    def limit_seconds(self, client_name: str, environ: Mapping[str, str]) -> float:
+        """What we were told, else the client's own setting, else what such clients do."""
+        own = _milliseconds(environ.get("MCP_TOOL_TIMEOUT", ""))
+        usual = CLAUDE_CODE_LIMIT_SECONDS if client_name == CLAUDE_CODE else LIMIT_SECONDS
+        return max(SHORTEST_LIMIT_SECONDS, self.timeout_seconds or own or usual)
+
+
+def _milliseconds(text: str) -> float | None:
+    try:
+        number = float(text) / 1000
+    except ValueError:
+        return None
+    # Neither a nonsense nor a NaN.
+    return number if number > 0 else None
+
+
+class Call:
+    """What a tool needs while it runs: the room, and a clock."""
+
+    def __init__(
+        self,
+        ctx: ServerRequestContext[Any],
+        make_client: Callable[[float], Client],
+        in_flight: InFlight,
+        session_id: str,
+        limits: Limits,
+    ) -> None:
+        self._ctx = ctx
+        self._in_flight = in_flight
+        self._session_id = session_id
+        self._progress_seconds = limits.progress_seconds
+        self._started = time.monotonic()
+        params = ctx.session.client_params
+        self.client_info = params.client_info if params else None
+        limit = limits.limit_seconds(self.client_info.name if self.client_info else "", os.environ)
+        margin = min(MARGIN_SECONDS, limit * LARGEST_MARGIN)
+        self.wait_seconds = limit - margin
+        self._deadline = Deadline(self.wait_seconds)
+        # A thread in a connection that hangs may be late; the client is told in time all the same.
+        self._end = Deadline(limit - margin / 2)
+        # Half of the time for the question to get through, so that some is left for people.
+        self._client = make_client(min(PATIENCE_SECONDS, self.wait_seconds / 2))
+
+    @property
+    def tool_use_id(self) -> str:
+        return str((self._ctx.meta or {}).get(TOOL_USE_KEY) or "")
+
+    async def ask(self, questions: Any, agent: str, tool_use_id: str) -> Question:
+        """Put the questions into the room, once per tool use."""
+        context = gather(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+        return await self._run(
+            lambda cancellation: self._client.ask(
+                {"questions": questions},
+                agent=agent,
+                session_id=self._session_id if tool_use_id else "",
+                tool_use_id=tool_use_id,
+                context=context,
+                cancellation=cancellation,
+            ),
+            "Asking",
+        )
+
+    async def wait(self, question_id: str, url: str = "") -> Result:
+        """What became of the question, or StillOpen when the time is nearly over."""
+        return await self._run(
+            lambda cancellation: self._client.wait(
+                question_id,
+                self._deadline.seconds_left,
+                # The model is going to wait again, or the server notices by itself that it does not.
+                says_goodbye=False,
+                cancellation=cancellation,
+            ),
+            f"Waiting for an answer at {url}" if url else "Waiting for an answer",
+        )
+
+    async def settle(self, question_id: str, url: str = "") -> Outcome:
+        """`wait` as an outcome, whatever happens."""
+        try:
+            return outcome_of(await self.wait(question_id, url))
+        except OutOfTime:
+            return still_open(question_id, url)
+        except ClientError as error:
+            return failed(error, question_id)
+
+    async def _run(self, call: Callable[[Cancellation], T], doing: str) -> T:
+        """Run the call in a thread; it is ended when this coroutine is, by whatever."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def run(cancellation: Cancellation) -> None:
+            try:
+                value = call(cancellation)
+            except ClientError as error:
+                _hand_over(loop, future, error)
+            else:
+                _hand_over(loop, future, value)
+
+        name = os.urandom(8).hex()
+        self._in_flight.start(name, run)
+        try:
+            while not future.done():
+                await self._ctx.session.report_progress(
+                    round(time.monotonic() - self._started, 3), self.wait_seconds, doing
+                )
+                left = self._end.seconds_left
+                if not left:
+                    raise OutOfTime(f"The bridge has not said anything for {self.wait_seconds:g} seconds")
+                await asyncio.wait({future}, timeout=min(self._progress_seconds, left))
+            return future.result()
+        finally:
+            if not future.done():
+                self._in_flight.cancel(name)
+
+
+class OutOfTime(Unreachable):
+    """The call's time is over and the bridge has not said anything."""
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T | ClientError) -> None:
+    """Settle the future from another thread."""
+
+    def hand_over() -> None:
+        if future.done():
+            return
+        if isinstance(value, ClientError):
+            future.set_exception(value)
+        else:
+            future.set_result(value)
+
+    # The loop is closed: the client has gone, and nobody wants to know any more.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(hand_over)

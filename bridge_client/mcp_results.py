@@ -1,0 +1,97 @@
+"""What came of a question, for a model behind an MCP client: typed, and as a text to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bridge_client.answers import DO_NOT_ASK_AGAIN, declined_sentence, undecided_because
+from bridge_client.errors import ClientError, ProblemError
+from bridge_client.mcp_tools import WAIT
+from bridge_client.results import Answered, Choice, Declined, Expired, Person, Result, StillOpen
+
+# What the caller can put right by asking for something else; everything else is between us and the bridge.
+INVALID_STATUSES = (400, 404, 409, 413, 422)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`data` is all there is to know, `text` says it to whoever reads no JSON."""
+
+    data: dict[str, Any]
+    text: str
+    is_error: bool = False
+
+
+def outcome_of(result: Result) -> Outcome:
+    """A settled question, or one that is still open. Never an invented answer."""
+    question = result.question
+    if isinstance(result, StillOpen):
+        return still_open(question.id, question.url)
+    data: dict[str, Any] = {"status": question.status, "question_id": question.id}
+    if isinstance(result, Answered):
+        name = result.by.name if result.by else "Somebody"
+        data.update(_answers(result.choices), by=_person(result.by), via=result.via, is_default=False)
+        return Outcome(data, f"{name} answered:\n{_as_lines(result.choices)}")
+    if isinstance(result, Expired) and result.default:
+        message = (
+            "Nobody answered in time. These are the defaults that the question named, not a person's choice."
+        )
+        data.update(_answers(result.default), by=None, via="default", is_default=True, message=message)
+        return Outcome(data, f"{message}\n{_as_lines(result.default)}")
+    if isinstance(result, Declined):
+        data.update(by=_person(result.by), reason=result.reason)
+        message = declined_sentence(result)
+    elif isinstance(result, Expired):
+        message = f"Nobody answered before the question's deadline. {DO_NOT_ASK_AGAIN}"
+    else:
+        message = f"The question was taken back before anybody answered. {DO_NOT_ASK_AGAIN}"
+    return Outcome({**data, "message": message}, message)
+
+
+def still_open(question_id: str, url: str = "") -> Outcome:
+    """Nobody has answered so far, and the call's time is over."""
+    message = "Nobody has answered yet; the question stays open."
+    data = {
+        "status": "still_open",
+        "question_id": question_id,
+        **({"url": url} if url else {}),
+        "message": message,
+        "next": f"call {WAIT} with this id",
+    }
+    return Outcome(data, f'{message} Call {WAIT} with {{"question_id": "{question_id}"}}.')
+
+
+def failed(error: ClientError, question_id: str = "") -> Outcome:
+    """The bridge refused, or could not be reached."""
+    data = {"question_id": question_id} if question_id else {}
+    if isinstance(error, ProblemError) and error.status in INVALID_STATUSES:
+        message = f"The bridge refused this. {_what_is_wrong(error)}"
+        return Outcome({"status": "invalid", **data, "message": message}, message, is_error=True)
+    message = undecided_because(error).message
+    return Outcome({"status": "unreachable", **data, "message": message}, message, is_error=True)
+
+
+def _what_is_wrong(error: ProblemError) -> str:
+    fields = [each for each in error.body.get("errors") or [] if isinstance(each, dict)]
+    lines = [f"{each.get('field')}: {each.get('message')}" for each in fields]
+    return "\n".join([error.detail, *lines])
+
+
+def _answers(choices: Sequence[Choice]) -> dict[str, Any]:
+    return {"answers": [choice.to_wire() for choice in choices]}
+
+
+def _person(person: Person | None) -> dict[str, str] | None:
+    return {"username": person.username, "name": person.name} if person else None
+
+
+def _as_lines(choices: Sequence[Choice]) -> str:
+    return "\n".join(_as_line(choice) for choice in choices)
+
+
+def _as_line(choice: Choice) -> str:
+    chosen = [*choice.selected_options, *([choice.custom_input] if choice.custom_input else [])]
+    note = f" (note: {choice.notes})" if choice.notes else ""
+    return f'- "{choice.question}" = {", ".join(chosen)}{note}'

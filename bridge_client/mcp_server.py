@@ -1,0 +1,212 @@
+"""`ask-bridge mcp`: people's answers for any MCP client, over stdio."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bridge_client import exits, mcp_tools
+from bridge_client.answers import Decision, decide, undecided_because
+from bridge_client.client import Client
+from bridge_client.commands import flags
+from bridge_client.envelopes import AGENT, TOOL
+from bridge_client.errors import ClientError, SettingsError
+from bridge_client.in_flight import InFlight
+from bridge_client.mcp_call import SESSION_VARIABLE, Call, Limits
+from bridge_client.mcp_results import Outcome, failed
+from bridge_client.permissions import other_tool, permission
+from bridge_client.settings import Settings
+from bridge_client.signals import STOP_SIGNALS
+from bridge_client.version import __version__
+from bridge_client.waiting import GOODBYE_SECONDS
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp.server.context import ServerRequestContext
+
+# The card needs a name even if the client says none.
+UNNAMED_AGENT = "MCP client"
+# What the bridge takes of a name.
+NAME_LENGTH = 80
+# The oldest Python that the package `mcp` supports.
+OLDEST_PYTHON = (3, 10)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timeout",
+        type=flags.seconds,
+        metavar="SECONDS",
+        help="how long the client lets one call take; near it the model is told to call wait_for_answer "
+        "(MCP_TOOL_TIMEOUT in milliseconds; else 115 for Claude Code and 60 for any other client)",
+    )
+    parser.add_argument(
+        "--progress",
+        type=flags.seconds,
+        default=Limits.progress_seconds,
+        metavar="SECONDS",
+        help="how often a client that wants it is told that we still wait (10)",
+    )
+    parser.add_argument(
+        "--others",
+        choices=["allow", "deny"],
+        default="deny",
+        help="what the tool `approve` says when it is asked about any tool but AskUserQuestion (deny: nobody "
+        "in the room sees what such a tool would do; `allow` lets everything run)",
+    )
+    parser.add_argument("--agent", default="", help="the name on the card (what the client calls itself)")
+
+
+def main(args: argparse.Namespace, settings: Settings) -> int:
+    _require_mcp()
+    limits = Limits(args.timeout, args.progress or Limits.progress_seconds)
+    asyncio.run(McpServer(settings, limits, args.agent, args.others == "allow").serve())
+    return exits.OK
+
+
+def _require_mcp() -> None:
+    if sys.version_info < OLDEST_PYTHON:
+        raise SettingsError("The package `mcp` needs Python 3.10 or newer: run `ask-bridge mcp` with one")
+    try:
+        # Beside `mcp` since its version 2, whose interface ours is built on.
+        import mcp.server.lowlevel  # noqa: F401
+        import mcp_types  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "mcp_types"):
+            raise
+        raise SettingsError(
+            'This needs the package `mcp`, 2 or newer: pip install "ask-bridge[mcp]"'
+        ) from None
+
+
+class McpServer:
+    """Three tools for one room."""
+
+    def __init__(self, settings: Settings, limits: Limits, agent: str, allows_others: bool) -> None:
+        self._settings = settings
+        self._limits = limits
+        self._agent = agent
+        self._allows_others = allows_others
+        self._in_flight = InFlight()
+        # Ids of tool uses are unique within a session only, depending on the model's provider.
+        self._session_id = os.environ.get(SESSION_VARIABLE) or f"mcp_{os.urandom(12).hex()}"
+
+    async def serve(self) -> None:
+        """Until the client closes our stdin."""
+        from mcp.server.lowlevel import Server
+        from mcp.server.stdio import stdio_server
+
+        server: Server[Any] = Server(
+            "ask-bridge",
+            version=__version__,
+            title="Ask Bridge",
+            instructions=mcp_tools.INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+        self._leave_on_signals()
+        try:
+            async with stdio_server() as (read_stream, write_stream):
+                await server.run(read_stream, write_stream, server.create_initialization_options())
+        finally:
+            self._in_flight.end(GOODBYE_SECONDS)
+
+    def _leave_on_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for name in STOP_SIGNALS:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                try:
+                    loop.add_signal_handler(number, self._leave, number)
+                except NotImplementedError:
+                    return  # Windows, where nobody sends them
+
+    def _leave(self, number: int) -> None:
+        self._in_flight.end(GOODBYE_SECONDS)
+        # Not by an exception: the thread that reads stdin cannot be ended, and Python would wait for it.
+        os._exit(128 + number)
+
+    # ---- what the client calls
+
+    async def _list_tools(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        import mcp_types as types
+
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in mcp_tools.TOOLS])
+
+    async def _call_tool(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        import mcp_types as types
+        from mcp.shared.exceptions import MCPError
+
+        tools = {
+            mcp_tools.ASK: self._ask,
+            mcp_tools.WAIT: self._wait,
+            mcp_tools.APPROVE: self._approve,
+        }
+        if params.name not in tools:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+        make_client = partial(_make_client, self._settings)
+        call = Call(ctx, make_client, self._in_flight, self._session_id, self._limits)
+        return await tools[params.name](call, params.arguments or {})
+
+    async def _ask(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
+        try:
+            question = await call.ask(arguments.get("questions"), self._name(call), call.tool_use_id)
+        except ClientError as error:
+            return _as_tool_result(failed(error))
+        return _as_tool_result(await call.settle(question.id, question.url))
+
+    async def _wait(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
+        return _as_tool_result(await call.settle(str(arguments.get("question_id") or "")))
+
+    async def _approve(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
+        tool_name, tool_input = str(arguments.get("tool_name") or ""), arguments.get("input")
+        tool_input = tool_input if isinstance(tool_input, dict) else {}
+        if tool_name != TOOL:
+            return _as_permission(other_tool(tool_name, tool_input, is_allowed=self._allows_others))
+        tool_use_id = str(arguments.get("tool_use_id") or call.tool_use_id)
+        try:
+            question = await call.ask(tool_input.get("questions"), self._agent or AGENT, tool_use_id)
+            result = await call.wait(question.id, question.url)
+        except ClientError as error:
+            return _as_permission(undecided_because(error))
+        return _as_permission(decide(result, tool_input, round(call.wait_seconds)))
+
+    def _name(self, call: Call) -> str:
+        info = call.client_info
+        return (self._agent or (info and (info.title or info.name)) or UNNAMED_AGENT)[:NAME_LENGTH]
+
+
+def _make_client(settings: Settings, patience_seconds: float) -> Client:
+    return Client.from_settings(settings, patience_seconds=patience_seconds)
+
+
+def _as_tool_result(outcome: Outcome) -> types.CallToolResult:
+    """A text to read, the data, and the data as a text for clients that know only texts."""
+    import mcp_types as types
+
+    texts = [outcome.text]
+    if not outcome.is_error:  # whose text says it all
+        texts.append(json.dumps(outcome.data, ensure_ascii=False))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text) for text in texts],
+        structured_content=outcome.data,
+        is_error=outcome.is_error,
+    )
+
+
+def _as_permission(decision: Decision) -> types.CallToolResult:
+    """As Claude Code reads it: JSON in one text, and nothing else."""
+    import mcp_types as types
+
+    text = json.dumps(permission(decision), ensure_ascii=False)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])

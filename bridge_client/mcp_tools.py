@@ -1,0 +1,174 @@
+"""The tools of our MCP server as a client lists them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ASK, WAIT, APPROVE = "ask_user_question", "wait_for_answer", "approve"
+
+INSTRUCTIONS = (
+    f"Asks the people of a room. Call {ASK} when a decision is theirs to make. A result with the status "
+    f"still_open means that nobody has answered yet: call {WAIT} with its question_id."
+)
+
+# As in Claude's own AskUserQuestion, so that a model asks here as it asks there.
+_OPTION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "label": {
+            "type": "string",
+            "description": "What people see and choose: one to five words that say what the choice is.",
+        },
+        "description": {
+            "type": "string",
+            "description": "What the option means, or what happens if it is chosen.",
+        },
+        "preview": {
+            "type": "string",
+            "description": "Optional text to compare the options by: a mockup, a snippet of code.",
+        },
+    },
+    "required": ["label", "description"],
+    "additionalProperties": False,
+}
+
+_QUESTION: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "question": {
+            "type": "string",
+            "description": "The whole question, clear by itself and ending with a question mark.",
+        },
+        "header": {
+            "type": "string",
+            "description": 'A very short label, at most 12 characters, such as "Database".',
+        },
+        "options": {
+            "type": "array",
+            "description": '2 to 4 distinct choices. No "Other": people can always write their own text.',
+            "items": _OPTION,
+            "minItems": 2,
+            "maxItems": 4,
+        },
+        "multiSelect": {
+            "type": "boolean",
+            "default": False,
+            "description": "True if several options may be chosen.",
+        },
+    },
+    "required": ["question", "header", "options"],
+    "additionalProperties": False,
+}
+
+_ANSWER: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "question": {"type": "string"},
+        "selectedOptions": {"type": "array", "items": {"type": "string"}},
+        "customInput": {
+            "type": ["string", "null"],
+            "description": "A text of their own, beside the options.",
+        },
+        "notes": {"type": ["string", "null"]},
+    },
+    "required": ["question", "selectedOptions", "customInput", "notes"],
+}
+
+_OUTCOME: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "status": {
+            "type": "string",
+            "enum": [
+                "answered",
+                "declined",
+                "expired",
+                "withdrawn",
+                "still_open",
+                "unreachable",
+                "invalid",
+            ],
+        },
+        "question_id": {"type": "string"},
+        "url": {"type": "string", "description": "The page on which people answer."},
+        "answers": {"type": "array", "items": _ANSWER},
+        "is_default": {
+            "type": "boolean",
+            "description": "True if nobody answered and these are the defaults that the question named.",
+        },
+        "by": {
+            "type": ["object", "null"],
+            "properties": {"username": {"type": "string"}, "name": {"type": "string"}},
+        },
+        "via": {"type": "string", "description": "web, terminal, api or default."},
+        "message": {"type": "string", "description": "What it means, in a sentence."},
+        "next": {"type": "string", "description": "What to do now."},
+    },
+    "required": ["status"],
+}
+
+# Claude Code hides tools behind a search unless told otherwise; nobody searches for whom to ask.
+_ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
+# Nothing but a card changes, and calls may run side by side.
+_HARMLESS = {"readOnlyHint": True, "openWorldHint": True}
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": ASK,
+        "title": "Ask people",
+        "description": (
+            "Ask the people of a room one to four multiple-choice questions and wait for the answer. Use it "
+            "when you are blocked on a decision that is theirs to make. They see only the question: make it "
+            "stand on its own. If you recommend an option, put it first and end its label with "
+            f'"(Recommended)". The status still_open means that nobody has answered yet: call {WAIT}.'
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "questions": {
+                    "type": "array",
+                    "description": "1 to 4 questions.",
+                    "items": _QUESTION,
+                    "minItems": 1,
+                    "maxItems": 4,
+                }
+            },
+            "required": ["questions"],
+            "additionalProperties": False,
+        },
+        "outputSchema": _OUTCOME,
+        "annotations": _HARMLESS,
+        "_meta": _ALWAYS_LOADED,
+    },
+    {
+        "name": WAIT,
+        "title": "Wait for an answer",
+        "description": f"Wait for the answer to a question that {ASK} left with the status still_open.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"question_id": {"type": "string", "description": "From the earlier result."}},
+            "required": ["question_id"],
+            "additionalProperties": False,
+        },
+        "outputSchema": _OUTCOME,
+        "annotations": {**_HARMLESS, "idempotentHint": True},
+        "_meta": _ALWAYS_LOADED,
+    },
+    {
+        "name": APPROVE,
+        "title": "Permission prompt",
+        "description": (
+            "For Claude Code's --permission-prompt-tool, not for models: answers AskUserQuestion from the "
+            "room and says yes or no to every other tool as this server was told to."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {"type": "string"},
+                "input": {"type": "object"},
+                "tool_use_id": {"type": "string"},
+            },
+            "required": ["tool_name", "input"],
+        },
+    },
+]

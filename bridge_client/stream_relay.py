@@ -1,0 +1,221 @@
+"""Between a caller and `claude` in stream-json mode: all passes, but the room answers the questions."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from typing import IO, Any
+
+from bridge_client.answers import Allow, Decision, claude_answers, decide, undecided_because
+from bridge_client.cancellation import Cancellation
+from bridge_client.client import Client
+from bridge_client.context import TEXT_LENGTH, gather
+from bridge_client.envelopes import AGENT, TOOL
+from bridge_client.errors import ClientError
+from bridge_client.in_flight import InFlight
+from bridge_client.permissions import other_tool, permission
+from bridge_client.results import Answered
+from bridge_client.stream_child import StreamChild, lines_from, parsed
+from bridge_client.turns import Turns
+
+# What begins a turn of the child, or shows that one goes on.
+SIGNS_OF_WORK = ("assistant", "stream_event", "control_request")
+
+
+@dataclass(frozen=True)
+class RelayOptions:
+    """How the child's requests are answered."""
+
+    timeout_seconds: float = 300.0
+    # allow, deny or forward
+    others: str = "deny"
+    agent: str = AGENT
+    answers_tool_uses: bool = False
+
+
+class Relay:
+    """One child, from its first line to its last."""
+
+    def __init__(self, child: StreamChild, client: Client, output: IO[bytes], options: RelayOptions) -> None:
+        self._child = child
+        self._client = client
+        self._output = output
+        self._options = options
+        self._in_flight = InFlight()
+        self._turns = Turns(child.hang_up)
+        self._session_id = ""
+        self._cwd = os.getcwd()
+        self._last_text = ""
+        # The tool use that each request of the child is about, of those that the room answers.
+        self._tool_uses: dict[str, str] = {}
+        self._reader = threading.Thread(target=self._forward_output, daemon=True)
+        self.is_output_closed = False
+
+    def start(self, prompt: str, input_descriptor: int | None) -> None:
+        """Say the prompt, then whatever comes in; after a prompt nobody has to close stdin to end it."""
+        self._reader.start()
+        if prompt:
+            self._say(prompt)
+        if prompt or input_descriptor is None:
+            self._turns.gave_last_input()
+        if input_descriptor is not None:
+            threading.Thread(target=self._forward_input, args=(input_descriptor,), daemon=True).start()
+
+    def wait(self) -> None:
+        """Until the child has said its last."""
+        self._reader.join()
+
+    def end(self, seconds: float) -> None:
+        """Nobody waits for the room any more."""
+        self._in_flight.end(seconds)
+
+    # ---- to the child
+
+    def _forward_input(self, descriptor: int) -> None:
+        for line in lines_from(descriptor):
+            message = parsed(line)
+            if message is None:
+                self._say(line.decode("utf-8", "replace"))
+                continue
+            if message.get("type") == "user":
+                self._turns.said()
+            self._child.send_line(line)
+        self._turns.gave_last_input()
+
+    def _say(self, text: str) -> None:
+        self._turns.said()
+        self._child.send({"type": "user", "message": {"role": "user", "content": text}})
+
+    # ---- from the child
+
+    def _forward_output(self) -> None:
+        for line in self._child.lines():
+            message = parsed(line) or {}
+            if self._is_ours(message):
+                continue
+            if not self.is_output_closed:
+                try:
+                    self._output.write(line)
+                    self._output.flush()
+                except OSError:
+                    # Whoever read it has gone; so does the child, and what it still says is nobody's.
+                    self.is_output_closed = True
+                    self._child.process.terminate()
+            self._notice(message)
+
+    def _notice(self, message: dict[str, Any]) -> None:
+        kind = message.get("type")
+        if kind == "result":
+            self._turns.ended()
+        elif kind in SIGNS_OF_WORK:
+            self._turns.heard()
+        if kind == "system" and message.get("subtype") == "init":
+            self._turns.heard()
+            self._session_id = str(message.get("session_id") or self._session_id)
+            self._cwd = str(message.get("cwd") or self._cwd)
+        elif kind == "assistant":
+            self._read_assistant(message)
+
+    def _read_assistant(self, message: dict[str, Any]) -> None:
+        blocks = _blocks(message)
+        text = "\n\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+        # What a helper of the agent says to it is not what the agent says to people.
+        if text.strip() and not message.get("parent_tool_use_id"):
+            self._last_text = text
+        if not self._options.answers_tool_uses:
+            return
+        for block in blocks:
+            if block.get("type") == "tool_use" and block.get("name") == TOOL:
+                self._ask(str(block.get("id") or ""), _object(block.get("input")))
+
+    def _is_ours(self, message: dict[str, Any]) -> bool:
+        """Whether it is between the child and us alone; then it is answered, too."""
+        request_id, request = str(message.get("request_id") or ""), _object(message.get("request"))
+        if message.get("type") == "control_cancel_request" and request_id in self._tool_uses:
+            # Somebody else has answered.
+            self._in_flight.cancel(self._tool_uses[request_id])
+            return True
+        if message.get("type") != "control_request" or request.get("subtype") != "can_use_tool":
+            return False
+        tool_name, tool_input = str(request.get("tool_name") or ""), _object(request.get("input"))
+        if tool_name == TOOL:
+            self._turns.heard()
+            tool_use_id = str(request.get("tool_use_id") or request_id)
+            self._tool_uses[request_id] = tool_use_id
+            self._ask(tool_use_id, tool_input)
+            return True
+        if self._options.others == "forward":
+            return False
+        is_allowed = self._options.others == "allow"
+        self._respond(request_id, other_tool(tool_name, tool_input, is_allowed=is_allowed))
+        return True
+
+    # ---- the room
+
+    def _ask(self, tool_use_id: str, tool_input: dict[str, Any]) -> None:
+        def answer(cancellation: Cancellation) -> None:
+            decision, answers = self._ask_the_room(tool_use_id, tool_input, cancellation)
+            # A request for the same tool use may have come meanwhile; it takes precedence.
+            request_id = next((each for each, about in self._tool_uses.items() if about == tool_use_id), None)
+            if request_id is not None:
+                self._respond(request_id, decision)
+            else:
+                self._child.send(_tool_result(tool_use_id, decision, answers))
+
+        self._in_flight.start(tool_use_id, answer)
+
+    def _ask_the_room(
+        self, tool_use_id: str, tool_input: dict[str, Any], cancellation: Cancellation
+    ) -> tuple[Decision, dict[str, str]]:
+        """What the room decided, and the answers alone."""
+        timeout_seconds = self._options.timeout_seconds
+        try:
+            result = self._client.ask_and_wait(
+                {"questions": tool_input.get("questions")},
+                wait_seconds=timeout_seconds,
+                cancellation=cancellation,
+                agent=self._options.agent,
+                session_id=self._session_id,
+                tool_use_id=tool_use_id,
+                context=self._context(),
+            )
+        except ClientError as error:
+            return undecided_because(error), {}
+        choices = result.choices if isinstance(result, Answered) else []
+        return decide(result, tool_input, timeout_seconds), claude_answers(choices)
+
+    def _context(self) -> dict[str, str]:
+        # Without what the server refuses: NUL, and halves of characters that JSON can spell.
+        text = self._last_text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+        short = text if len(text) <= TEXT_LENGTH else "…" + text[-(TEXT_LENGTH - 1) :]
+        return {**gather(self._cwd), **({"text": short} if short else {})}
+
+    def _respond(self, request_id: str, decision: Decision) -> None:
+        response = {"subtype": "success", "request_id": request_id, "response": permission(decision)}
+        self._child.send({"type": "control_response", "response": response})
+
+
+def _tool_result(tool_use_id: str, decision: Decision, answers: dict[str, str]) -> dict[str, Any]:
+    """What clients took before they sent requests: the answer alone, or all of them by question."""
+    if isinstance(decision, Allow):
+        text = next(iter(answers.values())) if len(answers) == 1 else json.dumps(answers)
+    else:
+        text = decision.message
+    block = {
+        "type": "tool_result",
+        "tool_use_id": tool_use_id,
+        "content": text,
+        "is_error": not isinstance(decision, Allow),
+    }
+    return {"type": "user", "message": {"role": "user", "content": [block]}}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = _object(message.get("message")).get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []

@@ -1,0 +1,537 @@
+"""`ask-bridge mcp`: the real server process, the official client, and people who click."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import CallToolResult, Implementation, TextContent
+
+from bridge_client.mcp_call import Limits
+from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
+from tests.client.conftest import Command, ends
+from tests.client.loopback import Front, hold_back
+from tests.client.people import skip, submit
+
+QUESTION = {
+    "question": "Which database?",
+    "header": "Database",
+    "multiSelect": False,
+    "options": [
+        {"label": "PostgreSQL", "description": "Grows with you"},
+        {"label": "SQLite", "description": "One file"},
+    ],
+}
+ASK = {"questions": [QUESTION]}
+PROMPT = {"tool_name": "AskUserQuestion", "input": ASK, "tool_use_id": "toolu_1"}
+
+
+@asynccontextmanager
+async def connected(
+    command: Command, *arguments: str, is_modern: bool = False, **environment: str
+) -> AsyncIterator[ClientSession]:
+    """A session with a server of its own; what that writes to stderr would be somebody's log."""
+    server = StdioServerParameters(
+        command=command.python,
+        args=["-m", "bridge_client", "mcp", *arguments],
+        env={**command.environment, **environment},
+        cwd=command.folder,
+    )
+    info = Implementation(name="tester", title="A tester", version="1")
+    with (command.folder / "errors").open("w") as errors:
+        async with (
+            stdio_client(server, errors) as streams,
+            ClientSession(*streams, client_info=info) as session,
+        ):
+            await (session.discover() if is_modern else session.initialize())
+            yield session
+    assert (command.folder / "errors").read_text() == ""
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    """The test as a program of its own, which ends."""
+
+    async def within_patience() -> None:
+        async with asyncio.timeout(6 * PATIENCE_SECONDS):
+            await test()
+
+    asyncio.run(within_patience())
+
+
+async def seen(look: Callable[[], Any]) -> Any:
+    """What `look` finds, without holding up the client meanwhile."""
+    return await asyncio.to_thread(eventually, look)
+
+
+async def asked(agent: Agent) -> Any:
+    """The one question in the room, with somebody who waits for it."""
+    return await seen(
+        lambda: next((each for each in agent.open_questions() if each["agent"]["active"]), None)
+    )
+
+
+@contextmanager
+def serving(command: Command) -> "Iterator[subprocess.Popen[str]]":
+    """The bare process, for what a polite client would not do to it."""
+    process = subprocess.Popen(
+        [command.python, "-m", "bridge_client", "mcp"],
+        cwd=command.folder,
+        env=command.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def send_ask(process: "subprocess.Popen[str]") -> None:
+    """Shake hands and ask, in the protocol's own words."""
+    assert process.stdin
+    info = {"name": "bare", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+    call = {"name": "ask_user_question", "arguments": ASK}
+    for message in (
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
+
+
+def data(result: CallToolResult) -> dict[str, Any]:
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+def decision(result: CallToolResult) -> Any:
+    """What Claude Code reads from its permission-prompt tool: one text, and nothing else."""
+    assert result.structured_content is None
+    assert not result.is_error
+    (text,) = texts(result)
+    return json.loads(text)
+
+
+def test_three_tools_are_listed_with_their_schemas(command: Command) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert set(tools) == {"ask_user_question", "wait_for_answer", "approve"}
+        questions = tools["ask_user_question"].input_schema["properties"]["questions"]
+        assert (questions["minItems"], questions["maxItems"]) == (1, 4)
+        prompt = questions["items"]["properties"]
+        assert set(prompt) == {"question", "header", "options", "multiSelect"}
+        assert (prompt["options"]["minItems"], prompt["options"]["maxItems"]) == (2, 4)
+        assert set(prompt["options"]["items"]["properties"]) == {"label", "description", "preview"}
+
+    run(test)
+
+
+@pytest.mark.parametrize("is_modern", [False, True], ids=["handshake", "2026-07-28"])
+def test_a_click_answers_the_call(command: Command, agent: Agent, person: Person, is_modern: bool) -> None:
+    async def test() -> None:
+        async with connected(command, is_modern=is_modern) as session:
+            # The client checks every result against the schema that the tool was listed with.
+            await session.list_tools()
+            calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
+            question = await asked(agent)
+            assert question["agent"]["name"] == "A tester"
+            assert question["context"]["cwd"] == str(command.folder)
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            result = await calling
+        answer = {
+            "question": "Which database?",
+            "selectedOptions": ["SQLite"],
+            "customInput": None,
+            "notes": None,
+        }
+        assert data(result) == {
+            "status": "answered",
+            "question_id": question["id"],
+            "answers": [answer],
+            "by": {"username": "ana", "name": "Ana Costa"},
+            "via": "web",
+            "is_default": False,
+        }
+        readable, as_json = texts(result)
+        assert readable == 'Ana Costa answered:\n- "Which database?" = SQLite'
+        assert json.loads(as_json) == data(result)
+        assert not result.is_error
+
+    run(test)
+
+
+def test_several_labels_a_text_and_notes_stay_apart(command: Command, agent: Agent, person: Person) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            questions = {"questions": [{**QUESTION, "multiSelect": True}]}
+            calling = asyncio.create_task(session.call_tool("ask_user_question", questions))
+            question = await asked(agent)
+            fields = person.form_of(question)["fields"]
+            chosen = [fields["PostgreSQL"], fields["SQLite"], ("choice-0", "other"), ("other-0", "DuckDB")]
+            await asyncio.to_thread(submit, person, question, *chosen, ("notes-0", "Small"))
+            result = await calling
+        (answer,) = data(result)["answers"]
+        assert answer["selectedOptions"] == ["PostgreSQL", "SQLite"]
+        assert (answer["customInput"], answer["notes"]) == ("DuckDB", "Small")
+        assert "PostgreSQL, SQLite, DuckDB (note: Small)" in texts(result)[0]
+
+    run(test)
+
+
+def test_several_calls_wait_at_once_and_each_gets_its_own_answer(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    # More than the threads that Python keeps for such things on a small machine.
+    names = [f"Question {number}?" for number in range(12)]
+
+    async def test() -> None:
+        async with connected(command) as session:
+            calls = [
+                asyncio.create_task(
+                    session.call_tool("ask_user_question", {"questions": [{**QUESTION, "question": name}]})
+                )
+                for name in names
+            ]
+            waiting = await seen(
+                lambda: (
+                    len(found := agent.open_questions()) == len(names)
+                    and all(each["agent"]["active"] for each in found)
+                    and found
+                )
+            )
+            labels = {}
+            for index, question in enumerate(reversed(waiting)):
+                label = ["PostgreSQL", "SQLite"][index % 2]
+                labels[question["questions"][0]["question"]] = label
+                await asyncio.to_thread(person.answer, question, label)
+            for name, result in zip(names, await asyncio.gather(*calls), strict=True):
+                (answer,) = data(result)["answers"]
+                assert (answer["question"], answer["selectedOptions"]) == (name, [labels[name]])
+
+    run(test)
+
+
+def test_a_skip_comes_with_who_and_why(command: Command, agent: Agent, person: Person) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
+            await asyncio.to_thread(skip, person, await asked(agent), "Not mine to decide")
+            result = await calling
+        assert data(result)["status"] == "declined"
+        assert data(result)["by"]["name"] == "Ana Costa"
+        assert data(result)["message"] == "Ana Costa chose not to answer: Not mine to decide"
+        assert "answers" not in data(result)
+
+    run(test)
+
+
+def test_a_default_is_said_to_be_one(command: Command, agent: Agent) -> None:
+    question = agent.ask(timeout_seconds=0.2, default={"Which database?": ["SQLite"]})
+
+    async def test() -> None:
+        async with connected(command) as session:
+            result = await session.call_tool("wait_for_answer", {"question_id": question["id"]})
+        assert (data(result)["status"], data(result)["via"], data(result)["is_default"]) == (
+            "expired",
+            "default",
+            True,
+        )
+        assert data(result)["answers"][0]["selectedOptions"] == ["SQLite"]
+        assert "not a person's choice" in texts(result)[0]
+
+    run(test)
+
+
+@pytest.mark.parametrize("status", ["expired", "withdrawn"])
+def test_without_an_answer_none_is_invented(command: Command, agent: Agent, status: str) -> None:
+    question = agent.ask(**({"timeout_seconds": 0.2} if status == "expired" else {}))
+    if status == "withdrawn":
+        agent.call("DELETE", f"/api/v1/questions/{question['id']}")
+
+    async def test() -> None:
+        async with connected(command) as session:
+            result = await session.call_tool("wait_for_answer", {"question_id": question["id"]})
+        assert data(result)["status"] == status
+        assert "answers" not in data(result)
+        assert "Do not ask it again" in data(result)["message"]
+
+    run(test)
+
+
+def test_near_the_limit_the_model_is_told_to_wait_again(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command, MCP_TOOL_TIMEOUT="3000") as session:
+            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=3)
+            (question,) = agent.open_questions()
+            assert question["agent"]["active"], "the model is about to wait again"
+            assert data(result)["status"] == "still_open"
+            assert data(result)["question_id"] == question["id"]
+            assert data(result)["next"] == "call wait_for_answer with this id"
+            assert question["id"] in texts(result)[0]
+            assert not result.is_error
+            waiting = asyncio.create_task(
+                session.call_tool("wait_for_answer", {"question_id": question["id"]})
+            )
+            await asyncio.to_thread(person.answer, question, "PostgreSQL")
+            assert data(await waiting)["answers"][0]["selectedOptions"] == ["PostgreSQL"]
+
+    run(test)
+
+
+def test_a_bridge_that_falls_silent_does_not_make_us_late(
+    make_command: Callable[..., Command], agent: Agent, front: Front
+) -> None:
+    async def test() -> None:
+        async with connected(make_command(front.url, agent), MCP_TOOL_TIMEOUT="3000") as session:
+            front.always = hold_back
+            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=3)
+            assert data(result)["status"] == "unreachable"
+            question = agent.ask()
+            waited = await session.call_tool(
+                "wait_for_answer", {"question_id": question["id"]}, read_timeout_seconds=3
+            )
+            assert data(waited)["status"] == "still_open"
+
+    run(test)
+
+
+def test_a_client_that_wants_progress_gets_it(command: Command, agent: Agent, person: Person) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async def test() -> None:
+        async with connected(command, "--progress", "0.05", "--timeout", "100") as session:
+            calling = asyncio.create_task(
+                session.call_tool("ask_user_question", ASK, progress_callback=listen)
+            )
+            question = await asked(agent)
+            await seen(lambda: len([each for each in heard if question["url"] in str(each[2])]) >= 3)
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            await calling
+        assert [each[0] for each in heard] == sorted({each[0] for each in heard})
+        assert {each[1] for each in heard} == {95}
+
+    run(test)
+
+
+def test_a_cancelled_call_stops_waiting_at_once_and_leaves_the_question(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
+            question = await asked(agent)
+            calling.cancel()
+            await seen(lambda: not agent.read(question["id"])["agent"]["active"])
+            assert agent.read(question["id"])["status"] == "open"
+            # The server goes on: whoever comes back gets the answer.
+            waiting = asyncio.create_task(
+                session.call_tool("wait_for_answer", {"question_id": question["id"]})
+            )
+            await asked(agent)
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            assert data(await waiting)["status"] == "answered"
+
+    run(test)
+
+
+def test_a_closed_stdin_stops_waiting_and_ends_the_server(command: Command, agent: Agent) -> None:
+    with serving(command) as process:
+        send_ask(process)
+        question = eventually(lambda: next(iter(agent.open_questions()), None))
+        eventually(lambda: agent.read(question["id"])["agent"]["active"])
+        process.stdin.close()
+        process.stdin = None
+        assert ends(process)[0] == 0
+        now = agent.read(question["id"])
+        assert (now["status"], now["agent"]["active"]) == ("open", False)
+
+
+@pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGINT"])
+def test_a_signal_says_goodbye_before_the_server_ends(
+    command: Command, agent: Agent, signal_name: str
+) -> None:
+    number = getattr(signal, signal_name)
+    with serving(command) as process:
+        send_ask(process)
+        question = eventually(lambda: next(iter(agent.open_questions()), None))
+        eventually(lambda: agent.read(question["id"])["agent"]["active"])
+        process.send_signal(number)
+        assert process.wait(PATIENCE_SECONDS) == 128 + number
+        now = agent.read(question["id"])
+        assert (now["status"], now["agent"]["active"]) == ("open", False)
+
+
+def test_a_bridge_that_is_down_is_an_error_without_an_answer(
+    make_command: Callable[..., Command], agent: Agent
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+
+    async def test() -> None:
+        down = make_command(f"http://127.0.0.1:{port}", agent)
+        async with connected(down, MCP_TOOL_TIMEOUT="3000") as session:
+            result = await session.call_tool("ask_user_question", ASK)
+            assert result.is_error
+            assert data(result)["status"] == "unreachable"
+            assert "answers" not in data(result)
+            (text,) = texts(result)
+            assert "Cannot reach the bridge" in text
+            assert "Do not ask it again" in text
+            denied = decision(await session.call_tool("approve", PROMPT))
+            assert denied["behavior"] == "deny"
+            assert "Do not ask it again" in denied["message"]
+
+    run(test)
+
+
+def test_the_same_tool_use_asks_once(command: Command, agent: Agent, person: Person) -> None:
+    meta: Any = {"claudecode/toolUseId": "toolu_7"}
+
+    async def test() -> None:
+        async with connected(command, CLAUDE_CODE_SESSION_ID="session-7") as session:
+            calls = [
+                asyncio.create_task(session.call_tool("ask_user_question", ASK, meta=meta)) for _ in range(2)
+            ]
+            question = await asked(agent)
+            assert (question["session_id"], question["tool_use_id"]) == ("session-7", "toolu_7")
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            assert {data(result)["question_id"] for result in await asyncio.gather(*calls)} == {
+                question["id"]
+            }
+        # The client has crashed and comes back with the same session.
+        async with connected(command, CLAUDE_CODE_SESSION_ID="session-7") as session:
+            again = await session.call_tool("ask_user_question", ASK, meta=meta)
+            assert data(again)["question_id"] == question["id"]
+            assert data(again)["status"] == "answered"
+
+    run(test)
+
+
+def test_a_question_that_the_bridge_refuses_says_what_to_put_right(command: Command) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            one_option = {**QUESTION, "options": QUESTION["options"][:1]}
+            result = await session.call_tool("ask_user_question", {"questions": [one_option]})
+            assert result.is_error
+            assert data(result)["status"] == "invalid"
+            assert "needs 2 to 4 options, got 1" in texts(result)[0]
+            unknown = await session.call_tool("wait_for_answer", {"question_id": "q_nothing"})
+            assert unknown.is_error
+            assert data(unknown)["status"] == "invalid"
+            nothing = await session.call_tool("ask_user_question", {})
+            assert data(nothing)["status"] == "invalid"
+
+    run(test)
+
+
+# ---- the permission-prompt tool --------------------------------------------------------------------------
+
+
+def test_a_permission_prompt_for_a_question_is_answered_from_the_room(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("approve", PROMPT))
+            question = await asked(agent)
+            assert question["tool_use_id"] == "toolu_1"
+            assert question["agent"]["name"] == "Claude Code"
+            await asyncio.to_thread(person.answer, question, "PostgreSQL")
+            updated = {**ASK, "answers": {"Which database?": "PostgreSQL"}}
+            assert decision(await calling) == {"behavior": "allow", "updatedInput": updated}
+
+    run(test)
+
+
+def test_a_permission_prompt_that_is_skipped_is_denied_with_the_reason(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("approve", PROMPT))
+            await asyncio.to_thread(skip, person, await asked(agent), "Later")
+            message = "Ana Costa chose not to answer: Later"
+            assert decision(await calling) == {"behavior": "deny", "message": message}
+
+    run(test)
+
+
+def test_a_permission_prompt_that_nobody_answers_is_denied_in_time(command: Command) -> None:
+    async def test() -> None:
+        async with connected(command, "--timeout", "1") as session:
+            denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=2))
+            assert denied["behavior"] == "deny"
+            assert denied["message"].startswith("Nobody answered within 1 seconds. Do not ask it again")
+
+    run(test)
+
+
+def test_every_other_tool_is_denied_unless_we_are_told_to_allow_it(command: Command, agent: Agent) -> None:
+    prompt = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "toolu_2"}
+
+    async def test() -> None:
+        async with connected(command) as session:
+            denied = decision(await session.call_tool("approve", prompt))
+            assert denied["behavior"] == "deny"
+            assert "Bash is not allowed here" in denied["message"]
+        async with connected(command, "--others", "allow") as session:
+            allowed = decision(await session.call_tool("approve", prompt))
+            assert allowed == {"behavior": "allow", "updatedInput": {"command": "ls"}}
+        assert agent.open_questions() == []
+
+    run(test)
+
+
+# ---- around it -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flag", "environment", "client", "seconds"),
+    [
+        (None, "", "somebody", 60),
+        (None, "", "claude-code", 300),
+        (None, "120000", "claude-code", 120),
+        (None, "10", "claude-code", 1),
+        (None, "soon", "somebody", 60),
+        (90, "120000", "claude-code", 90),
+    ],
+)
+def test_the_limit_is_what_we_are_told_or_what_such_clients_do(
+    flag: float | None, environment: str, client: str, seconds: float
+) -> None:
+    assert Limits(flag).limit_seconds(client, {"MCP_TOOL_TIMEOUT": environment}) == seconds
+
+
+def test_a_missing_package_is_told_in_one_sentence(command: Command) -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "bridge_client", "mcp"],
+        env=command.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert 'pip install "ask-bridge[mcp]"' in done.stderr

@@ -1,0 +1,459 @@
+"""`ask-bridge claude`: a child that speaks stream-json, a caller, and people who click."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge_client import SettingsError, claude_command
+from bridge_client.turns import Turns
+from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
+from tests.client.conftest import Command
+from tests.client.people import skip, submit
+
+FAKE = Path(__file__).with_name("fake_claude.py")
+Json = dict[str, Any]
+
+
+def ask(text: str = "Which database?", **fields: Any) -> Json:
+    options = [
+        {"label": "PostgreSQL", "description": "Grows with you"},
+        {"label": "SQLite", "description": "One file"},
+    ]
+    prompt = {"question": text, "header": "Database", "options": options, **fields}
+    return {"tool": "AskUserQuestion", "input": {"questions": [prompt]}}
+
+
+BASH = {"tool": "Bash", "input": {"command": "ls"}}
+
+
+class Run:
+    """A running `ask-bridge claude` and everything that went through it."""
+
+    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+        self.process = process
+        self.messages: list[Json] = []
+        self._log = log
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        self.messages.extend(json.loads(line) for line in self.process.stdout)
+
+    def send(self, line: "Json | str") -> None:
+        assert self.process.stdin
+        self.process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        self.process.stdin.flush()
+
+    def say(self, text: str) -> None:
+        self.send({"type": "user", "message": {"role": "user", "content": text}})
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
+    def ends(self) -> int:
+        """The exit code, and everything is read."""
+        code = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join(PATIENCE_SECONDS)
+        return code
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+    def kinds(self) -> list[str]:
+        return [message["type"] for message in self.messages]
+
+    @property
+    def results(self) -> list[Any]:
+        """What the child's tools got, as it says itself."""
+        contents = (message["message"]["content"] for message in self.messages if message["type"] == "user")
+        return [block["got"] for content in contents for block in content]
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the child was started with."""
+        return list(
+            json.loads(eventually(lambda: self._log.exists() and self._log.read_text()).splitlines()[0])
+        )
+
+    @property
+    def heard(self) -> list[Json]:
+        """What the child read."""
+        return [json.loads(line) for line in self._log.read_text().splitlines()[1:]]
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    """The program that is started in place of Claude Code."""
+    program = tmp_path / "claude"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def start(command: Command, claude: Path) -> Start:
+    """`start(call, …, flags=[…], arguments=[…])`: with those calls of tools, flags of ours and arguments."""
+
+    @contextmanager
+    def start(
+        *calls: Json,
+        flags: tuple[str, ...] = (),
+        arguments: tuple[str, ...] = (),
+        **environment: str,
+    ) -> Iterator[Run]:
+        log = command.folder / "log"
+        process = subprocess.Popen(
+            [command.python, "-m", "bridge_client", "claude", "--claude", claude, *flags, "--", *arguments],
+            cwd=command.folder,
+            env={**command.environment, "FAKE_CALLS": json.dumps(calls), "FAKE_LOG": str(log), **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        run = Run(process, log)
+        try:
+            yield run
+        finally:
+            run.end()
+
+    return start
+
+
+def asked(agent: Agent) -> Any:
+    """The one question in the room, with somebody who waits for it."""
+    return eventually(
+        lambda: next((each for each in agent.open_questions() if each["agent"]["active"]), None)
+    )
+
+
+def allowed(call: Json, **answers: str) -> Json:
+    questions = call["input"]["questions"]
+    return {"behavior": "allow", "updatedInput": {"questions": questions, "answers": answers}}
+
+
+# ---- questions -------------------------------------------------------------------------------------------
+
+
+def test_a_click_answers_the_request_of_the_child(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask("Database?")) as run:
+        run.say("Go ahead.")
+        question = asked(agent)
+        assert question["agent"]["name"] == "Claude Code"
+        assert (question["session_id"], question["tool_use_id"]) == ("fake-session", "toolu_1")
+        assert question["context"]["text"] == "Let me ask."
+        person.answer(question, "SQLite")
+        run.close_stdin()
+        assert run.ends() == 0
+        assert run.results == [allowed(ask("Database?"), **{"Database?": "SQLite"})]
+        # Requests that the room answers are between the child and us.
+        assert run.kinds() == ["system", "assistant", "user", "result"]
+        assert run.process.stderr.read() == "a warning of claude\n"
+
+
+def test_several_labels_become_one_text_and_notes_come_along(
+    start: Start, agent: Agent, person: Person
+) -> None:
+    call = ask("Database?", multiSelect=True)
+    with start(call, arguments=("-p", "Go ahead.")) as run:
+        question = asked(agent)
+        fields = person.form_of(question)["fields"]
+        submit(person, question, fields["PostgreSQL"], fields["SQLite"], ("notes-0", "Both"))
+        assert run.ends() == 0
+        updated = run.results[0]["updatedInput"]
+        assert updated["answers"] == {"Database?": "PostgreSQL, SQLite"}
+        assert updated["annotations"] == {"Database?": {"notes": "Both"}}
+
+
+def test_several_requests_at_once_each_get_their_own_answer(
+    start: Start, agent: Agent, person: Person
+) -> None:
+    calls = [ask("First?"), ask("Second?"), ask("Third?")]
+    with start(*calls, arguments=("-p", "Go ahead.")) as run:
+        questions = eventually(lambda: len(found := agent.open_questions()) == 3 and found)
+        labels = {"First?": "SQLite", "Second?": "PostgreSQL", "Third?": "SQLite"}
+        for question in reversed(questions):
+            person.answer(question, labels[question["questions"][0]["question"]])
+        assert run.ends() == 0
+        given = {}
+        for result in run.results:
+            given |= result["updatedInput"]["answers"]
+        assert given == labels
+
+
+def test_a_skip_is_denied_with_who_and_why(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask(), arguments=("-p", "Go ahead.")) as run:
+        skip(person, asked(agent), "Ask me tomorrow")
+        assert run.ends() == 0
+        message = "Ana Costa chose not to answer: Ask me tomorrow"
+        assert run.results == [{"behavior": "deny", "message": message}]
+
+
+def test_after_the_timeout_the_model_is_told_and_nobody_waits(start: Start, agent: Agent) -> None:
+    with start(ask(), flags=("--timeout", "0.5"), arguments=("-p", "Go ahead.")) as run:
+        assert run.ends() == 0
+        (result,) = run.results
+        assert result["behavior"] == "deny"
+        assert result["message"].startswith("Nobody answered within 0.5 seconds. Do not ask it again")
+        (question,) = agent.open_questions()
+        assert not question["agent"]["active"]
+
+
+def test_a_bridge_that_refuses_us_is_no_answer(start: Start) -> None:
+    # A bridge that is away is tried for half a minute; what we are told is the same.
+    with start(ask(), arguments=("-p", "Go ahead."), ASK_BRIDGE_KEY="abk_not_ours") as run:
+        assert run.ends() == 0
+        (result,) = run.results
+        assert result["behavior"] == "deny"
+        assert "No answer could be fetched from the bridge" in result["message"]
+        assert "Do not ask it again" in result["message"]
+
+
+def test_what_was_answered_elsewhere_is_no_longer_waited_for(start: Start, agent: Agent) -> None:
+    with start(ask()) as run:
+        run.say("Go ahead.")
+        question = asked(agent)
+        run.send({"type": "answered_elsewhere"})
+        eventually(lambda: not agent.read(question["id"])["agent"]["active"])
+        assert agent.read(question["id"])["status"] == "open"
+        run.close_stdin()
+        assert run.ends() == 0
+        assert run.results == ["elsewhere"]
+        assert "control_cancel_request" not in run.kinds()
+        assert "control_response" not in [message["type"] for message in run.heard]
+
+
+# ---- every other tool ------------------------------------------------------------------------------------
+
+
+def test_every_other_tool_is_denied_unless_we_are_told_otherwise(start: Start) -> None:
+    with start(BASH, arguments=("-p", "Go ahead.")) as run:
+        assert run.ends() == 0
+        (result,) = run.results
+        assert result["behavior"] == "deny"
+        assert "Bash is not allowed here" in result["message"]
+        assert "control_request" not in run.kinds()
+
+
+def test_every_other_tool_is_allowed_by_flag(start: Start) -> None:
+    with start(BASH, flags=("--others", "allow"), arguments=("-p", "Go ahead.")) as run:
+        assert run.ends() == 0
+        assert run.results == [{"behavior": "allow", "updatedInput": {"command": "ls"}}]
+
+
+def test_every_other_tool_is_handed_on_by_flag(start: Start, agent: Agent, person: Person) -> None:
+    with start(BASH, ask("Database?"), flags=("--others", "forward")) as run:
+        run.say("Go ahead.")
+        person.answer(asked(agent), "SQLite")
+        (request,) = eventually(lambda: [each for each in run.messages if each["type"] == "control_request"])
+        assert request["request"]["tool_name"] == "Bash"
+        ours = {"behavior": "deny", "message": "The caller says no"}
+        response = {"subtype": "success", "request_id": request["request_id"], "response": ours}
+        run.send({"type": "control_response", "response": response})
+        run.close_stdin()
+        assert run.ends() == 0
+        assert ours in run.results
+        assert allowed(ask("Database?"), **{"Database?": "SQLite"}) in run.results
+
+
+# ---- older clients ---------------------------------------------------------------------------------------
+
+
+def test_an_old_client_gets_the_label_as_a_tool_result(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask(), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
+        person.answer(asked(agent), "SQLite")
+        assert run.ends() == 0
+        block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "SQLite", "is_error": False}
+        assert run.results == [block]
+
+
+def test_an_old_client_gets_a_skip_as_an_error(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask(), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
+        skip(person, asked(agent))
+        assert run.ends() == 0
+        (block,) = run.results
+        assert block["is_error"] is True
+        assert block["content"] == "Ana Costa chose not to answer."
+
+
+def test_a_client_of_today_gets_no_tool_result_even_with_the_flag_for_old_ones(
+    start: Start, agent: Agent, person: Person
+) -> None:
+    with start(ask("Database?"), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead.")) as run:
+        # The message and the request are about one tool use: it is asked once.
+        eventually(lambda: "toolu_1" in json.dumps(run.messages))
+        person.answer(asked(agent), "SQLite")
+        assert run.ends() == 0
+        assert run.results == [allowed(ask("Database?"), **{"Database?": "SQLite"})]
+        assert [message["type"] for message in run.heard] == ["user", "control_response"]
+
+
+# ---- coming and going ------------------------------------------------------------------------------------
+
+
+def test_lines_of_text_are_said_and_messages_pass_as_they_are(start: Start) -> None:
+    with start() as run:
+        run.send("Do something")
+        message = {"type": "user", "message": {"role": "user", "content": "And that"}, "uuid": "1"}
+        run.send(message)
+        run.close_stdin()
+        assert run.ends() == 0
+        assert run.heard == [
+            {"type": "user", "message": {"role": "user", "content": "Do something"}},
+            message,
+        ]
+        assert run.kinds().count("result") == 2
+
+
+def test_with_a_prompt_it_ends_after_the_turn_although_stdin_stays_open(start: Start) -> None:
+    with start(arguments=("-p", "Go ahead.", "--model", "opus")) as run:
+        assert run.ends() == 0
+        assert run.heard[0]["message"]["content"] == "Go ahead."
+        assert run.kinds() == ["system", "result"]
+
+
+def test_without_anything_to_say_it_ends(start: Start) -> None:
+    with start() as run:
+        run.close_stdin()
+        assert run.ends() == 0
+        assert run.messages == []
+
+
+def test_the_exit_code_is_that_of_the_child(start: Start) -> None:
+    with start(arguments=("-p", "Go ahead."), FAKE_EXIT="3") as run:
+        assert run.ends() == 3
+
+
+def test_a_signal_goes_to_the_child_whose_last_words_and_exit_code_are_kept(
+    start: Start, agent: Agent
+) -> None:
+    with start(ask(), arguments=("-p", "Go ahead."), FAKE_CATCHES="SIGTERM") as run:
+        question = asked(agent)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ends() == 7
+        assert run.messages[-1] == {"type": "last_words", "signal": "SIGTERM"}
+        now = agent.read(question["id"])
+        assert (now["status"], now["agent"]["active"]) == ("open", False)
+
+
+def test_a_child_that_a_signal_ends_counts_as_in_a_shell(start: Start, agent: Agent) -> None:
+    with start(ask(), arguments=("-p", "Go ahead.")) as run:
+        asked(agent)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ends() == 128 + signal.SIGTERM
+
+
+def test_a_reader_that_leaves_ends_the_child(claude: Path, command: Command) -> None:
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [command.python, "-m", "bridge_client", "claude", "--claude", claude, "--", "-p", "Go ahead."],
+        cwd=command.folder,
+        env={
+            **command.environment,
+            "FAKE_CALLS": json.dumps([BASH]),
+            "FAKE_LOG": str(command.folder / "log"),
+        },
+        stdin=subprocess.PIPE,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    os.close(reader)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+# ---- the command line of the child -----------------------------------------------------------------------
+
+ADDED = [
+    *("--verbose", "--input-format", "stream-json"),
+    *("--output-format", "stream-json", "--permission-prompt-tool", "stdio"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "prompt"),
+    [
+        ([], ["--print", *ADDED], ""),
+        (["-p", "Go"], [*ADDED, "-p"], "Go"),
+        (["--print", "Go", "--model", "opus"], [*ADDED, "--print", "--model", "opus"], "Go"),
+        (["Go", "--model", "opus"], ["--print", *ADDED, "--model", "opus"], "Go"),
+        (["-p", "--model", "opus"], [*ADDED, "-p", "--model", "opus"], ""),
+        (["-p", *ADDED], ["-p", *ADDED], ""),
+        (
+            ["-p", "--output-format=stream-json"],
+            ["--verbose", *ADDED[1:3], *ADDED[5:], "-p", "--output-format=stream-json"],
+            "",
+        ),
+    ],
+)
+def test_what_the_child_needs_is_added_and_the_prompt_taken_out(
+    claude: Path, given: list[str], arguments: list[str], prompt: str
+) -> None:
+    built = claude_command.build(str(claude), given)
+    assert built.arguments == [str(claude), *arguments]
+    assert built.prompt == prompt
+
+
+def test_another_format_is_refused(claude: Path) -> None:
+    with pytest.raises(SettingsError, match="leave --output-format json out"):
+        claude_command.build(str(claude), ["-p", "Go", "--output-format", "json"])
+
+
+def test_the_arguments_reach_the_child(start: Start) -> None:
+    with start(arguments=("-p", "Go ahead.", "--model", "opus")) as run:
+        assert run.arguments == [*ADDED, "-p", "--model", "opus"]
+
+
+def test_a_missing_program_is_told_in_one_sentence(command: Command) -> None:
+    done = command.run("claude", "--claude", "/nowhere/claude", "--", "-p", "Go")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "install Claude Code" in done.stderr
+
+
+# ---- when the child is done ------------------------------------------------------------------------------
+
+
+def test_messages_that_became_one_turn_are_over_after_a_silence() -> None:
+    done = threading.Event()
+    turns = Turns(done.set, quiet_seconds=0.05)
+    turns.said()
+    turns.said()
+    turns.gave_last_input()
+    turns.ended()
+    assert done.wait(PATIENCE_SECONDS)
+
+
+def test_a_turn_that_begins_during_the_silence_is_waited_for() -> None:
+    hung_up: list[str] = []
+    turns = Turns(lambda: hung_up.append("now"), quiet_seconds=PATIENCE_SECONDS)
+    turns.said()
+    turns.said()
+    turns.gave_last_input()
+    turns.ended()
+    turns.heard()
+    assert hung_up == []
+    turns.ended()
+    assert hung_up == ["now"]
