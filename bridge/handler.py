@@ -6,7 +6,7 @@ they were written: synchronously, in a few threads that keep their database conn
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import Any, cast
@@ -17,8 +17,7 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import set_script_prefix
 
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Coroutine[Any, Any, None]]
+from rooms.exchange import Receive, Send
 
 # A request takes milliseconds, and more threads would only wait for each other; the rest queues here.
 THREADS = 8

@@ -10,3 +10,5 @@ urlpatterns = [
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("", include("rooms.urls")),
 ]
+
+handler400 = "bridge.errors.bad_request"

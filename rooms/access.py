@@ -9,16 +9,15 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from rooms.ids import ALPHABET
+from rooms.lifecycle import Person
 from rooms.models import AgentKey, Membership, Question, Room, RoomQuerySet
-
-Person = AbstractBaseUser | AnonymousUser
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
 LOOKUP_CHARACTERS = 10
@@ -29,6 +28,10 @@ LAST_USED_PRECISION = timedelta(minutes=1)
 
 class Missing(Exception):
     """Not there, or not for this key: the same to the caller."""
+
+
+class SignedOut(Exception):
+    """A page's session is over."""
 
 
 class BadKey(Exception):

@@ -157,6 +157,10 @@ class RoomAdmin(NewKeyPage):
         is_archived = obj is None or obj.archived_at is not None
         return is_archived and super().has_delete_permission(request, obj)
 
+    def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
+        """Write what was edited and nothing else: questions move the revision on meanwhile."""
+        obj.save(update_fields=form.changed_data if change else None)
+
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         if formset.model is not AgentKey:
             super().save_formset(request, form, formset, change)

@@ -48,7 +48,10 @@ def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     own_room = access.room_of_key(key, room)
     question, is_new = ask_within_rate(request, key, read_json(request))
     question.room = own_room
-    return _question(request, question, status=201 if is_new else 200)
+    reply = _question(request, question, status=201 if is_new else 200)
+    if not question.is_open:
+        lifecycle.deliver(question.pk)  # an agent that asks again after a crash has its answer now
+    return reply
 
 
 def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool]:

@@ -190,7 +190,8 @@ class _Cached:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self._key = (question.pk, question.revision)
+        # The room's names are on the card and in its addresses, and can change without a revision.
+        self._key = (question.pk, question.revision, question.room.slug, question.room.name)
 
     def __hash__(self) -> int:
         return hash(self._key)

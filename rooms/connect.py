@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_safe
 
 from rooms import access, lifecycle
 from rooms.forms import KeyForm
 from rooms.models import AgentKey, Room
-from rooms.pages import frame_of, page
+from rooms.pages import form, page, surroundings
 from rooms.payload import parse_ask
 
 # A test question is for the next minutes, not for somebody's history of open ones.
@@ -29,7 +29,7 @@ TEST_QUESTION_SECONDS = 15 * 60
 def connect(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
     context: dict[str, Any] = {
-        **frame_of(request),
+        **surroundings(request),
         "room": own_room,
         "may_manage": access.may_manage(request.user, own_room),
         "form": KeyForm(),
@@ -48,7 +48,7 @@ def connect(request: HttpRequest, room: str) -> HttpResponse:
 
 
 @page
-@require_GET
+@require_safe
 def keys(request: HttpRequest, room: str) -> HttpResponse:
     """The table of keys, asked for again and again by the page until the first call has come."""
     own_room = access.room_for(request.user, room)
@@ -56,8 +56,7 @@ def keys(request: HttpRequest, room: str) -> HttpResponse:
     return render(request, "ask_bridge/_keys.html", {"room": own_room, "keys": shown})
 
 
-@page
-@require_POST
+@form
 def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
     """A question from nobody's agent, to see a card and click it."""
     own_room = access.room_for(request.user, room)
@@ -76,7 +75,7 @@ def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
 
 
 @login_not_required
-@require_GET
+@require_safe
 def client_archive(request: HttpRequest) -> HttpResponse:
     """The command `ask-bridge` as one file, for machines that cannot install packages."""
     response = HttpResponse(_client_archive(), content_type="application/zip")

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, NoReturn
 
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -47,6 +48,10 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             return error
         case access.BadKey():
             return problems.unauthorized()
+        case access.SignedOut():
+            return problems.signed_out()
+        case DisallowedHost():
+            return problems.bad_host()
         case access.Missing() | lifecycle.RoomArchived():
             return problems.not_found()
         case lifecycle.AlreadySettled(question=question):

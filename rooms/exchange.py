@@ -59,7 +59,8 @@ class Exchange:
 
     async def start(self, status: int, headers: dict[str, str]) -> None:
         self.has_started = True
-        dated = {"Date": http_date(), **headers}  # Daphne sends none, and agents compare their clocks
+        # Daphne sends no date, and agents compare their clocks; no browser should guess at what we send.
+        dated = {"Date": http_date(), "X-Content-Type-Options": "nosniff", **headers}
         encoded = [(name.encode(), value.encode()) for name, value in dated.items()]
         await self.send({"type": "http.response.start", "status": status, "headers": encoded})
 

@@ -67,7 +67,7 @@ FilledText = Annotated[Text, AfterValidator(_not_blank)]
 OptionalText = Annotated[Text, BeforeValidator(_none_to_empty)]
 
 
-class Strict(BaseModel):
+class Payload(BaseModel):
     """Unknown fields are let pass, so that newer agents can talk to older bridges."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, frozen=True)

@@ -62,7 +62,16 @@ def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
     if changes.questions:
         open_count = Question.objects.open().filter(room_id=room_id).count()
         frames.append(Frame(slug, changes.revision, f"count-{slug}", str(open_count)))
-    return max([changes.revision, *(frame.revision for frame in frames)]), frames
+    return changes.revision, frames
+
+
+def open_frames(room_id: int) -> tuple[int, list[Frame]]:
+    """The open questions of a room that the page has not heard of yet, and the revision they are at."""
+    room = Room.objects.get(pk=room_id)
+    questions = Question.objects.with_answer().open().filter(room=room).order_by("position")[:REPLAY_LIMIT]
+    return room.revision, [
+        Frame(room.slug, question.revision, "question", render_card(question)) for question in questions
+    ]
 
 
 def reset_frame(slug: str, revision: int) -> Frame:
@@ -79,8 +88,7 @@ def _question_frames(question: Question, slug: str, revision: int) -> Iterator[F
         mine = render_card(question, answerer) if answerer is not None else ""
         return Frame(slug, question.revision, event, render_card(question), mine, answerer)
 
-    only_marks_changed = question.is_open or (answer is not None and answer.position <= revision)
-    if only_marks_changed:
+    if question.is_open or (question.settled_position or 0) <= revision:
         yield Frame(slug, question.revision, f"marks-{question.pk}", render_marks(question))
     else:
         yield card_frame(f"card-{question.pk}")

@@ -82,10 +82,9 @@ class Hub:
     async def start(self) -> None:
         """Begin to listen, look again and sweep; a second call does nothing."""
         loop = asyncio.get_running_loop()
-        if self._loop is loop:
+        if self._loop is loop or self.is_closing:
             return
         self._loop = loop
-        self.is_closing = False
         self._tasks = [
             asyncio.create_task(self._listen()),
             asyncio.create_task(self._every(SWEEP_SECONDS, self._sweep)),
@@ -129,14 +128,15 @@ class Hub:
     def remove_listener(self, room_id: int, sleeper: Sleeper) -> None:
         _discard(self._listeners, room_id, sleeper)
 
-    def add_viewer(self, room_id: int, revision: int, viewer: Viewer) -> None:
-        """Push what comes after `revision`; an older feed that runs already is fine, replays are harmless."""
+    def add_viewer(self, room_id: int, revision: int, viewer: Viewer) -> int:
+        """Push what comes after the returned revision: the feed's own, or `revision` for a new feed."""
         feed = self._feeds.get(room_id)
         if feed is None:
             feed = self._feeds[room_id] = Feed(room_id, revision)
             # The room may have changed between the caller's read and this moment, unheard.
             feed.wake()
         feed.viewers.add(viewer)
+        return feed.revision
 
     def remove_viewer(self, viewer: Viewer) -> None:
         for room_id in viewer.room_ids:
@@ -239,7 +239,9 @@ class Hub:
         for session_key, group in by_session.items():
             allowed = await in_database(_rooms_of_session, session_key)
             for viewer in group:
-                if not viewer.room_ids <= allowed:
+                # Who watches all rooms comes back for the new ones as well.
+                has_changed = viewer.many_rooms and viewer.room_ids != allowed
+                if has_changed or not viewer.room_ids <= allowed:
                     viewer.leave()
 
 

@@ -7,9 +7,9 @@
 
     wait_started / wait_ended: an agent is, or no longer is, waiting for an open question.
 
-Each verb is one transaction. It changes the question only if it is still in the state that the verb needs,
-takes the room's next revision, and sends `room_changed` after commit. The first to settle a question wins in
-the database; everybody else gets `AlreadySettled` with the question as it is now.
+Each verb on a question is one transaction. It changes the question only if it is still in the state that the
+verb needs, takes the room's next revision, and sends `room_changed` after commit. The first to settle a
+question wins in the database; everybody else gets `AlreadySettled` with the question as it is now.
 """
 
 import hashlib
@@ -24,7 +24,16 @@ from django.db.models import F
 from django.utils import timezone
 
 from rooms.colors import color_of
-from rooms.models import AgentKey, Answer, Membership, Message, Question, QuestionQuerySet, Room
+from rooms.models import (
+    PERSON_NAME_LENGTH,
+    AgentKey,
+    Answer,
+    Membership,
+    Message,
+    Question,
+    QuestionQuerySet,
+    Room,
+)
 from rooms.payload import Ask, Choice, check_choices, parse_prompts
 from rooms.signals import room_changed
 
@@ -204,7 +213,8 @@ def _person(user: Person | None) -> dict[str, Any]:
         return {}
     username = user.get_username()
     full_name = getattr(user, "get_full_name", str)()
-    return {"user_id": user.pk, "username": username, "person_name": full_name or username}
+    name = (full_name or username)[:PERSON_NAME_LENGTH]
+    return {"user_id": user.pk, "username": username, "person_name": name}
 
 
 def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
@@ -308,7 +318,8 @@ def _take_revision(question_id: str, *, is_settled: bool = False) -> int:
     """Give a question that has just changed the room's next revision."""
     room_id = Question.objects.values_list("room_id", flat=True).get(pk=question_id)
     revision = _next_revision(room_id, question_id, is_settled=is_settled)
-    Question.objects.filter(pk=question_id).update(revision=revision)
+    settled = {"settled_position": revision} if is_settled else {}
+    Question.objects.filter(pk=question_id).update(revision=revision, **settled)
     return revision
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from io import BytesIO
 
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404
 from django.urls import Resolver404, resolve
@@ -71,6 +72,10 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
 }
 
 
+# Asked for by machines that come past the proxy, without its https.
+PROBES = (healthz, readyz)
+
+
 def with_live(application: Application) -> Application:
     """The portal's ASGI application with our sleepers in front, at whatever prefix it includes our URLs."""
 
@@ -95,7 +100,11 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
         await exchange.respond_problem(problems.shutting_down())
         return
     try:
-        await view(exchange, **path)
+        if view not in PROBES and settings.SECURE_SSL_REDIRECT and not exchange.request.is_secure():
+            # Django's own middleware knows where to send who comes without https.
+            await exchange.application(exchange.scope, exchange.receive, exchange.send)
+        else:
+            await view(exchange, **path)
     except Http404:
         await exchange.respond_problem(problems.not_found())
     except Exception as error:
@@ -111,7 +120,8 @@ def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
     if "ask_bridge" not in match.app_names:
         return None
     view, only_with_wait = LIVE_VIEWS.get((scope["method"], match.url_name or ""), (None, False))
-    if view is None or (only_with_wait and b"wait=" not in scope["query_string"]):
+    waits_for_something = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
+    if view is None or (only_with_wait and not waits_for_something):
         return None
     return view, match.kwargs
 

@@ -1,7 +1,8 @@
 """Rooms and what happens in them: fields, constraints and the querysets that pages and agents need.
 
 Every change in a room takes the room's next `revision`. A question keeps the revision at which it was asked
-as its `position` in the timeline and the one of its latest change as its `revision`.
+as its `position` in the timeline, the one at which it was settled, and the one of its latest change as its
+`revision`.
 Nothing here changes state: see `lifecycle.py`.
 """
 
@@ -14,6 +15,9 @@ from django.utils import timezone
 
 from rooms import ids
 from rooms.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+
+# First and last name of Django's own user with the blank between them, and more than anybody reads.
+PERSON_NAME_LENGTH = 301
 
 
 class RoomQuerySet(models.QuerySet["Room"]):
@@ -153,6 +157,7 @@ class Question(models.Model):
     last_seen_at = models.DateTimeField(null=True)
 
     position = models.BigIntegerField()
+    settled_position = models.BigIntegerField(null=True)
     revision = models.BigIntegerField()
 
     objects = QuestionQuerySet.as_manager()
@@ -213,7 +218,7 @@ class Answer(models.Model):
     )
     # As they were then: history keeps its names when people marry, leave or are deleted.
     username = models.CharField(max_length=254, blank=True)
-    person_name = models.CharField(max_length=254, blank=True)
+    person_name = models.CharField(max_length=PERSON_NAME_LENGTH, blank=True)
     via = models.CharField(max_length=10, choices=Via)
     choices = models.JSONField(default=list)
     reason = models.TextField(blank=True)
@@ -251,7 +256,7 @@ class Message(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="ask_bridge_messages"
     )
-    sender = models.CharField(max_length=254)
+    sender = models.CharField(max_length=PERSON_NAME_LENGTH)
     sender_type = models.CharField(max_length=10, choices=SenderType)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.MESSAGE)
     content = models.TextField()

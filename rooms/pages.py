@@ -5,15 +5,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_safe
 
 from rooms import access, cards, lifecycle, timeline
 from rooms.fields import InvalidPayload
@@ -31,16 +33,36 @@ View = Callable[..., HttpResponse]
 
 def page(view: View) -> View:
     """Signed-in people only. A form of a signed-out page gets a sentence, not a login page in a card."""
-    for_people = never_cache(login_required(view))
 
+    @never_cache
+    @login_not_required  # this decorator is the guard, also where a portal's middleware has its own
     @wraps(view)
     def guarded(request: HttpRequest, **path: str) -> HttpResponse:
-        if not request.user.is_authenticated and is_htmx(request):
-            login = redirect("login").url
+        if request.user.is_authenticated:
+            return view(request, **path)
+        if is_htmx(request):
+            login = resolve_url(settings.LOGIN_URL)
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
-        return for_people(request, **path)
+        # After the login there is nothing to send any more: back to the page that the form stood on.
+        here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
+        return redirect_to_login(here)
 
     return guarded
+
+
+def form(view: View) -> View:
+    """Takes what a form sends; whoever comes by typing the address lands on the page with the form."""
+
+    @wraps(view)
+    def posted(request: HttpRequest, **path: str) -> HttpResponse:
+        return view(request, **path) if request.method == "POST" else redirect(_page_of_form(request))
+
+    return page(posted)
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """Forms are sent to an address one step below the page that they stand on."""
+    return request.path.rpartition("/")[0] or "/"
 
 
 def is_htmx(request: HttpRequest) -> bool:
@@ -51,15 +73,16 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 @page
-@require_GET
+@require_safe
 def inbox(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     questions = Question.objects.with_answer().open().filter(room__in=rooms)
     shown = questions.order_by("-agent_active", "asked_at")[:OPEN_CARDS]
     context = {
-        **frame_of(request, rooms),
+        **surroundings(request, rooms),
         "page": "inbox",
         "cards": _cards(request, shown),
+        "open_shown": OPEN_CARDS,
         "stream": f"{reverse('ask_bridge:inbox-stream')}?since={_cursor(rooms)}",
     }
     return render(request, "ask_bridge/inbox.html", context)
@@ -70,28 +93,30 @@ def _cursor(rooms: list[Room]) -> str:
 
 
 @page
-@require_GET
+@require_safe
 def room(request: HttpRequest, room: str) -> HttpResponse:
     # The room first: what changes after this revision comes over the stream.
     own_room = access.room_for(request.user, room)
-    before = request.GET.get("before", "")
-    entries, next_before = timeline.page_before(
-        own_room, int(before) if before.isdigit() else None, ENTRIES_PER_PAGE
-    )
+    before = _number(request, "before")
+    # Older entries are loaded into a page that has what was open then among its open cards.
+    rendered = _number(request, "rendered") or own_room.revision
+    entries, next_before = timeline.page_before(own_room, before, rendered, ENTRIES_PER_PAGE)
     context = {
         "room": own_room,
         "groups": _entry_groups(request, entries),
         "next_before": next_before,
+        "rendered": rendered,
     }
     if is_htmx(request) and before:
         return render(request, "ask_bridge/_timeline.html", context)
     open_questions = (
         Question.objects.with_answer().open().filter(room=own_room).order_by("position")[:OPEN_CARDS]
     )
-    frame = frame_of(request)
-    context |= frame | {
-        "open_count": frame["open_counts"][own_room.pk],
+    around = surroundings(request)
+    context |= around | {
+        "open_count": around["open_counts"][own_room.pk],
         "cards": [] if before else _cards(request, open_questions),
+        "open_shown": OPEN_CARDS,
         "is_past": bool(before),
         "stream": _stream_of(own_room),
     }
@@ -99,7 +124,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
 
 
 @page
-@require_GET
+@require_safe
 def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
     return _question_page(request, asked, cards.render_card(asked, request.user.pk, get_token(request)))
@@ -107,12 +132,17 @@ def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
     context = {
-        **frame_of(request),
+        **surroundings(request),
         "room": asked.room,
         "card": card,
         "stream": _stream_of(asked.room),
     }
     return render(request, "ask_bridge/question_detail.html", context, status=status)
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def stream(request: HttpRequest, room: str = "") -> HttpResponse:
@@ -143,7 +173,7 @@ def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> li
     return groups
 
 
-def frame_of(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
+def surroundings(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
     """What stands around every page: the person's rooms and how many questions are open in each."""
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
     counts = Counter(
@@ -156,14 +186,18 @@ def frame_of(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str,
         )
     )
     links = [{"room": room, "open_count": counts[room.pk]} for room in rooms]
-    return {"room_links": links, "open_counts": counts, "open_total": counts.total()}
+    return {
+        "room_links": links,
+        "open_counts": counts,
+        "open_total": counts.total(),
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+    }
 
 
 # ---- deciding --------------------------------------------------------------------------------------------
 
 
-@page
-@require_POST
+@form
 def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
     prompts = parse_prompts(asked.prompts)
@@ -178,8 +212,7 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     return _settled(request, settled)
 
 
-@page
-@require_POST
+@form
 def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
     form = SkipForm(request.POST)
@@ -203,7 +236,7 @@ def _not_sent(
     request: HttpRequest, asked: Question, drafts: list[Draft], problem: InvalidPayload
 ) -> HttpResponse:
     """Say what is missing and keep what was filled in."""
-    texts = [error.message for error in problem.errors]
+    texts = [_name_of(error.field, asked) + error.message for error in problem.errors]
     if is_htmx(request):
         # The form stays as it is under the person's fingers; only the sentence arrives.
         response = HttpResponse(
@@ -214,6 +247,14 @@ def _not_sent(
         return response
     card = cards.render_draft(asked, drafts, texts, get_token(request))
     return _question_page(request, asked, card, status=422)
+
+
+def _name_of(field: str, asked: Question) -> str:
+    """Which of several prompts an error is about, as people know it."""
+    for prompt in asked.prompts if len(asked.prompts) > 1 else ():
+        if prompt["question"] in field:
+            return f"{prompt['header'] or prompt['question']}: "
+    return ""
 
 
 def _too_late(request: HttpRequest, settled: Question, drafts: list[Draft]) -> HttpResponse:
@@ -227,8 +268,7 @@ def _too_late(request: HttpRequest, settled: Question, drafts: list[Draft]) -> H
 # ---- the rest of a room ----------------------------------------------------------------------------------
 
 
-@page
-@require_POST
+@form
 def post_message(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
     form = MessageForm(request.POST)

@@ -16,7 +16,7 @@ from rooms.fields import (
     FilledText,
     InvalidPayload,
     OptionalText,
-    Strict,
+    Payload,
     Text,
     parse,
     too_long,
@@ -45,13 +45,13 @@ LONGEST_HOOK_TIMEOUT_SECONDS = 86_400
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is not waited for
 
 
-class Option(Strict):
+class Option(Payload):
     label: Annotated[FilledText, Field(max_length=LABEL_LENGTH)]
     description: Annotated[OptionalText, Field(max_length=DESCRIPTION_LENGTH)] = ""
     preview: Annotated[OptionalText, Field(max_length=PREVIEW_LENGTH)] = ""
 
 
-class Prompt(Strict):
+class Prompt(Payload):
     question: Annotated[FilledText, Field(max_length=QUESTION_LENGTH)]
     header: Annotated[OptionalText, Field(max_length=HEADER_LENGTH)] = ""
     multi_select: Annotated[
@@ -79,18 +79,18 @@ class Prompt(Strict):
         return [option.label for option in self.options]
 
 
-class Agent(Strict):
+class Agent(Payload):
     name: Annotated[FilledText, Field(max_length=AGENT_NAME_LENGTH)] = "agent"
     color: Annotated[OptionalText, AfterValidator(to_hex)] = ""
 
 
-class Context(Strict):
+class Context(Payload):
     text: Annotated[OptionalText, Field(max_length=CONTEXT_LENGTH)] = ""
     cwd: Annotated[OptionalText, Field(max_length=1_000)] = ""
     branch: Annotated[OptionalText, Field(max_length=250)] = ""
 
 
-class Ask(Strict):
+class Ask(Payload):
     """A whole ask in the one form that the rest of the code knows."""
 
     questions: Annotated[list[Prompt], Field(json_schema_extra={"minItems": 1, "maxItems": 4})]
@@ -129,7 +129,7 @@ class Ask(Strict):
         return check_choices(self.questions, choices_from_map(self.default))
 
 
-class Choice(Strict):
+class Choice(Payload):
     """What was decided for one prompt."""
 
     question: Text
@@ -149,7 +149,7 @@ class Choice(Strict):
     notes: Annotated[Text, Field(max_length=FREE_TEXT_LENGTH)] | None = None
 
 
-class ReportedAnswer(Strict):
+class ReportedAnswer(Payload):
     """An answer that an agent reports: `{question: label or [labels]}` or a list of choices."""
 
     answers: list[Choice]
@@ -163,7 +163,7 @@ class ReportedAnswer(Strict):
         return choices_from_map(answers) if isinstance(answers, dict) else answers
 
 
-class NewMessage(Strict):
+class NewMessage(Payload):
     """A line for the timeline; with type AskUserQuestion its content is a question as JSON."""
 
     type: str = "message"
@@ -189,7 +189,7 @@ class NewMessage(Strict):
 MESSAGE_TYPES = ("message", "log", "AskUserQuestion", "AskUserQuestionResponse")
 
 
-class ResponseContent(Strict):
+class ResponseContent(Payload):
     """Content of a message of type AskUserQuestionResponse."""
 
     question_id: Annotated[

@@ -60,6 +60,14 @@ def unauthorized() -> Problem:
     )
 
 
+def signed_out() -> Problem:
+    return Problem(401, "signed_out", "Nobody is signed in here any more; sign in again.")
+
+
+def bad_host() -> Problem:
+    return Problem(400, "bad_host", "This host name is not one of ours; ask an admin to allow it.")
+
+
 def not_found() -> Problem:
     return Problem(404, "not_found", "There is nothing here for this agent key.")
 

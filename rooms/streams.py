@@ -32,14 +32,16 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
     viewer = Viewer(user_id, session_key, {room.pk for room in rooms}, many_rooms=slug is None)
     watching = None
     try:
-        for room in rooms:
-            hub.add_viewer(room.pk, room.revision, viewer)
+        heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
         await exchange.open_stream()
         watching = exchange.watch(viewer)
         for room, since in _cursors(exchange.request, rooms, slug):
-            if since < 0:
+            if since is None:
+                viewer.catch_up(room.slug, *await in_database(frames.open_frames, room.pk))
+            elif since < 0:
                 viewer.catch_up(room.slug, room.revision, [frames.reset_frame(room.slug, room.revision)])
-            elif since != room.revision:
+            elif since != heard[room.pk]:
+                # The feed may be ahead of what was read before joining it, and does not repeat itself.
                 viewer.catch_up(room.slug, *await in_database(frames.frames_after, room.pk, since))
         await exchange.write(viewer.take())
         while not viewer.is_gone and not hub.is_closing:
@@ -55,15 +57,16 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
 def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room]]:
     user = access.user_of_session(session_key)
     if not user.is_authenticated:
-        raise access.BadKey
+        raise access.SignedOut
     visible = access.visible_rooms(user)
     if slug is None:
         return user.pk, list(visible)
     return user.pk, [access.room_for(user, slug)]
 
 
-def _cursors(request: ASGIRequest, rooms: list[Room], slug: str | None) -> list[tuple[Room, int]]:
-    """Where each room's replay begins; -1 where the page named a cursor that means nothing to us.
+def _cursors(request: ASGIRequest, rooms: list[Room], slug: str | None) -> list[tuple[Room, int | None]]:
+    """Where each room's replay begins: -1 where the page named a cursor that means nothing to us, None for a
+    room that the page has not heard of.
 
     A room's stream has plain revisions, the inbox has `room:revision` pairs. Its last event id names one room
     only; the others replay from where the page began, which is more than needed and harmless.
@@ -75,7 +78,9 @@ def _cursors(request: ASGIRequest, rooms: list[Room], slug: str | None) -> list[
     else:
         pairs = [*since.split(","), last_event_id]
     named = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
-    return [(room, _revision(named[room.slug])) for room in rooms if room.slug in named]
+    if not named:
+        return []
+    return [(room, _revision(named[room.slug]) if room.slug in named else None) for room in rooms]
 
 
 def _revision(text: str) -> int:

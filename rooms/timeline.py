@@ -57,7 +57,7 @@ def position_of(room: Room, entry_id: str) -> int:
 
 def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
     """Oldest first: what agents read, answers included."""
-    after = {"room": room, "position__gt": position}
+    after = {"room": room, "position__gt": position, "position__lte": _revision_of(room.pk)}
     entries: list[Entry] = [
         *Question.objects.with_answer().filter(**after).order_by("position")[:limit],
         *Answer.objects.select_related("question").filter(**after).order_by("position")[:limit],
@@ -66,10 +66,15 @@ def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.position)[:limit]
 
 
-def page_before(room: Room, position: int | None, limit: int) -> tuple[list[Question | Message], int | None]:
-    """Newest first, without open questions: what a page shows, and where the next page begins."""
+def page_before(
+    room: Room, position: int | None, revision: int, limit: int
+) -> tuple[list[Question | Message], int | None]:
+    """Newest first, what a page shows below its open questions, and where the next page begins.
+
+    What was settled after `revision` stands among the open questions of that page and is left out here.
+    """
     before = {"room": room, **({} if position is None else {"position__lt": position})}
-    settled = Question.objects.with_answer().filter(**before).exclude(status=Question.Status.OPEN)
+    settled = Question.objects.with_answer().filter(**before, settled_position__lte=revision)
     entries: list[Question | Message] = [
         *settled.order_by("-position")[: limit + 1],
         *Message.objects.filter(**before).order_by("-position")[: limit + 1],
@@ -79,14 +84,24 @@ def page_before(room: Room, position: int | None, limit: int) -> tuple[list[Ques
     return shown, shown[-1].position if len(entries) > limit else None
 
 
+def _revision_of(room_id: int) -> int:
+    """Read before the entries: what has this revision or an earlier one is there for every later read.
+
+    Commits go on between the reads, so whatever is newer has to wait for the next look. Else a cursor
+    would jump over a message that came after the messages were read and before the questions were.
+    """
+    return Room.objects.values_list("revision", flat=True).get(pk=room_id)
+
+
 def changes_after(room_id: int, revision: int, limit: int) -> Changes | None:
     """Everything that changed later; None for too much of it, or for a revision that is yet to come."""
-    # Read first: whatever has this revision or an earlier one is visible to the reads below.
-    current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
+    current = _revision_of(room_id)
     if revision > current:
         return None
-    questions = Question.objects.with_answer().filter(room_id=room_id, revision__gt=revision)
-    messages = Message.objects.filter(room_id=room_id, position__gt=revision)
+    questions = Question.objects.with_answer().filter(
+        room_id=room_id, revision__gt=revision, revision__lte=current
+    )
+    messages = Message.objects.filter(room_id=room_id, position__gt=revision, position__lte=current)
     changes = Changes(
         current,
         list(questions.order_by("revision")[: limit + 1]),

@@ -4,6 +4,7 @@ The names are a contract: `live.py` takes some of these calls before Django does
 """
 
 from django.urls import path, re_path
+from django.views.generic import RedirectView
 
 from rooms import api, connect, pages
 
@@ -13,6 +14,7 @@ urlpatterns = [
     path("", pages.inbox, name="inbox"),
     path("stream", pages.stream, name="inbox-stream"),
     path("rooms/<slug:room>", pages.room, name="room"),
+    path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
     path("rooms/<slug:room>/stream", pages.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),

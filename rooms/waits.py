@@ -126,13 +126,18 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
     finally:
         hub.remove_listener(key.room_id, sleeper)
         watching.cancel()
-    if not sleeper.is_gone:
+    if sleeper.is_gone:
+        return
+    if hub.is_closing and not page["messages"]:
+        await exchange.respond_problem(problems.shutting_down())
+    else:
         await exchange.respond_json(page)
 
 
 async def stream_events(exchange: Exchange, room: str) -> None:
     """The timeline as JSON events, from the cursor on, or from now on."""
     key = await in_database(_key_of_room, exchange.request, room)
+    clock = asyncio.get_running_loop().time
     sleeper = Sleeper()
     hub.add_listener(key.room_id, sleeper)
     watching = None
@@ -140,6 +145,7 @@ async def stream_events(exchange: Exchange, room: str) -> None:
         bookmark, position = await in_database(_bookmark, exchange.request, key.room)
         await exchange.open_stream(bookmark)
         watching = exchange.watch(sleeper)
+        checked_at = clock()
         while not sleeper.is_gone and not hub.is_closing:
             entries = await in_database(timeline.entries_after, key.room, position, PAGE_LIMIT)
             for entry in entries:
@@ -147,10 +153,12 @@ async def stream_events(exchange: Exchange, room: str) -> None:
                 await exchange.write(encode_event("", data, entry.pk))
                 position = entry.position
             if not entries and not await sleeper.sleep(COMMENT_SECONDS):
-                # The quiet moment is also the moment to look whether the key still lives.
-                await in_database(_key_of_room, exchange.request, room)
                 await exchange.write(b": still here\n\n")
-    except access.BadKey:
+            if clock() - checked_at >= COMMENT_SECONDS:
+                # Busy or quiet: a key that was revoked reads no further.
+                await in_database(_key_of_room, exchange.request, room)
+                checked_at = clock()
+    except (access.BadKey, access.Missing):
         if watching is None:
             raise
     finally:

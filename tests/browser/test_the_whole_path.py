@@ -130,7 +130,7 @@ def test_what_is_missing_is_said_on_the_card_and_nothing_is_lost(agent: Agent, r
     page.get_by_role("checkbox", name="Other").check()
     page.get_by_label("Your own answer to: Which checks").fill("License scan")
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("alert")).to_contain_text("Needs an option or a text of your own")
+    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option or a text of your own")
     expect(page.get_by_label("Your own answer to: Which checks")).to_have_value("License scan")
     assert agent.read(question["id"])["status"] == "open"
 

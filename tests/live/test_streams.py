@@ -1,6 +1,10 @@
 """Streams of pages: what they bring, where they begin again, and who may not have them."""
 
-from tests.actors import Agent, eventually
+import time
+
+from tests.actors import Agent, Person, Visitor, eventually
+from tests.processes import run_manage
+from tests.world import World
 
 
 def test_a_new_question_arrives_as_a_card(agent: Agent, person) -> None:
@@ -124,3 +128,40 @@ def test_what_is_missed_between_page_and_stream_is_replayed(agent: Agent, person
 def test_ready_and_healthy(visitor) -> None:
     assert visitor.get("/healthz").json() == {"status": "ok"}
     assert eventually(lambda: visitor.get("/readyz").json()) == {"database": "ok", "channel_layer": "ok"}
+
+
+def test_the_inbox_hears_of_a_room_that_is_new(bridge: World, person: Person) -> None:
+    slug = f"new-{bridge.site.port}"
+    with person.stream(None, since="lobby:1") as stream:
+        done = run_manage(bridge.environment, "createroom", slug, "--open")
+        assert done.returncode == 0, done.stderr
+        # The stream ends so that the page comes back for the new room.
+        stream.wait_for_end(seconds=30)
+    key = run_manage(bridge.environment, "createkey", slug, "--label", "new").stdout.strip()
+    question = Agent(bridge.site, slug, key).ask()
+    with person.stream(None, since="lobby:1") as stream:
+        while question["id"] not in stream.until("question").data:
+            pass
+
+
+def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: World, agent: Agent) -> None:
+    with agent.events() as events:
+        key = run_manage(bridge.environment, "createkey", agent.room, "--label", "talker").stdout.strip()
+        talker = Agent(bridge.site, agent.room, key)
+        revoke = (
+            "from rooms import access; from rooms.models import AgentKey;"
+            f"keys = AgentKey.objects.filter(room__slug={agent.room!r}, label='test');"
+            "access.revoke_keys(keys)"
+        )
+        done = run_manage(bridge.environment, "shell", "-v0", "-c", revoke)
+        assert done.returncode == 0, done.stderr
+        revoked_at = time.monotonic()
+        while events.read() is not None:
+            assert time.monotonic() - revoked_at < 30
+            talker.send("busy")
+
+
+def test_a_page_stream_of_nobody_asks_for_no_bearer_key(visitor: Visitor) -> None:
+    reply = visitor.get("/stream")
+    assert reply.json()["code"] == "signed_out"
+    assert "WWW-Authenticate" not in reply.headers

@@ -423,3 +423,21 @@ def test_answer_is_never_deleted_alone(admin_client: Client, history: Any) -> No
     assert admin_client.post(address, {"post": "yes"}).status_code == 403
     act(admin_client, "answer", "delete_selected", history[1])
     assert Answer.objects.exists()
+
+
+def test_saving_a_room_leaves_alone_what_questions_change_meanwhile(
+    admin_client: Client, room: Room, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Question]
+) -> None:
+    """A question is asked between the moment the form's room was read and the moment it is written."""
+    save = Room.save
+
+    def save_late(self: Room, **options: Any) -> None:
+        ask()
+        save(self, **options)
+
+    monkeypatch.setattr(Room, "save", save_late)
+    response = admin_client.post(page("room", room.pk), room_form(room, name="Renamed"))
+    assert response.status_code == 302
+    room.refresh_from_db()
+    assert room.name == "Renamed"
+    assert room.revision == Question.objects.get(room=room).position

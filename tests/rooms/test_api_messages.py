@@ -273,5 +273,5 @@ def test_timeline_takes_the_same_number_of_queries_however_long(
     for number in range(3):
         lifecycle.decline(ask(), ana)
         post(agent, content=f"line {number}")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert len(ids(agent.get(agent.messages))) == 9

@@ -1,17 +1,36 @@
-// Answers with one click. Without it every card is a plain form with a Submit button.
+// Answers with one click, and keeps what was typed. Without it every card is a plain form with a Submit button.
 "use strict";
 
 (() => {
-  const SETTLE_MS = 400; // a card that has just appeared under the pointer was not aimed at
-  const appeared = new WeakMap();
+  const SETTLE_MS = 400; // a card that has just come or moved under the pointer was not aimed at
+  const MOVED_PX = 4;
 
-  const noteCards = (root) => {
+  const make = (tag, className, text) => Object.assign(document.createElement(tag), { className, textContent: text });
+
+  // ---- when a card came or moved
+
+  const settledAt = new WeakMap();
+  const places = new WeakMap();
+
+  function lookAtCards() {
     const now = performance.now();
-    root.querySelectorAll(".card.is-open").forEach((card) => appeared.has(card) || appeared.set(card, now));
-  };
-  new MutationObserver(() => noteCards(document)).observe(document.body, { childList: true, subtree: true });
+    document.querySelectorAll(".card.is-open").forEach((card) => {
+      const place = card.getBoundingClientRect().top + scrollY;
+      const hasMoved = Math.abs(place - (places.get(card) ?? Infinity)) > MOVED_PX;
+      // A card grows by what its own form opens; only what happens above it moves it.
+      if (hasMoved) settledAt.set(card, now + SETTLE_MS);
+      places.set(card, place);
+    });
+  }
 
-  // Moving through radio buttons with the arrow keys also fires clicks: only a pointer's click is an answer.
+  new MutationObserver(lookAtCards).observe(document.body, { childList: true, subtree: true });
+  lookAtCards();
+  // What was there when the page opened has been there long enough.
+  document.querySelectorAll(".card.is-open").forEach((card) => settledAt.delete(card));
+
+  // ---- a click on an option is the answer
+
+  // Moving through radio buttons with the arrow keys also fires clicks: only a pointer's click counts.
   let pointedAt = null;
   document.addEventListener("pointerup", (event) => (pointedAt = event.target.closest(".option-row .option")));
   document.addEventListener("keydown", () => (pointedAt = null));
@@ -20,7 +39,7 @@
     const option = event.target.closest(".option-row .option");
     const card = option?.closest(".card");
     if (!card || option !== pointedAt) return;
-    if (performance.now() - (appeared.get(card) ?? -SETTLE_MS) < SETTLE_MS) {
+    if (performance.now() < (settledAt.get(card) ?? 0)) {
       event.preventDefault();
       return;
     }
@@ -40,36 +59,55 @@
     }
   });
 
-  // A card that somebody else settles takes the place of one with half an answer in it: keep the words.
+  // ---- when a settled card takes the place of an open one
+
+  // The keyboard goes on from the new card, and words that somebody else's answer made useless stay readable.
+  function beforeReplacing(card, words) {
+    const hadFocus = card.contains(document.activeElement);
+    setTimeout(() => {
+      const settled = document.querySelector(`#${card.id} .settled`);
+      if (!settled) return;
+      if (hadFocus) settled.querySelector("summary").focus({ preventScroll: true });
+      if (words.length && !document.querySelector(`#${card.id} .lost`)) settled.before(lost(words));
+    });
+  }
+
+  function lost(words) {
+    const block = make("div", "lost", "");
+    block.append(make("p", "", "You were writing this when the answer came:"));
+    block.append(...words.map((text) => make("p", "lost-text", text)));
+    return block;
+  }
+
   document.addEventListener("htmx:sseBeforeMessage", (event) => {
     const card = event.target;
-    if (!card.matches(".card.is-open") || !event.detail.type.startsWith("card-")) return;
-    const words = [...card.querySelectorAll("textarea")].map((field) => field.value.trim()).filter(Boolean);
-    if (words.length) setTimeout(() => showLost(card.id, words));
+    if (event.defaultPrevented || !card.matches(".card.is-open")) return;
+    const fields = [...card.querySelectorAll("textarea, [name=reason]")];
+    beforeReplacing(card, fields.map((field) => field.value.trim()).filter(Boolean));
   });
 
-  function showLost(id, words) {
-    const settled = document.querySelector(`#${id} .settled`);
-    if (!settled || document.querySelector(`#${id} .lost`)) return;
-    const lost = document.createElement("div");
-    lost.className = "lost";
-    lost.append(Object.assign(document.createElement("p"), { textContent: "You were writing this when the answer came:" }));
-    words.forEach((text) =>
-      lost.append(Object.assign(document.createElement("p"), { className: "lost-text", textContent: text })),
-    );
-    settled.before(lost);
-  }
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.matches(".card.is-open")) beforeReplacing(event.detail.target, []);
+  });
+
+  // The stream was faster than the refusal of a late answer: the refusal goes to the card that is there now.
+  // By the request itself, because an element that is gone gets no events of htmx any more.
+  document.addEventListener("htmx:beforeRequest", ({ detail: { xhr, target } }) =>
+    xhr.addEventListener("load", () => {
+      if (xhr.status === 409 && !document.contains(target)) {
+        htmx.swap(`#${target.id}`, xhr.responseText, { swapStyle: "outerHTML" });
+      }
+    }),
+  );
+
+  // ---- when it cannot be sent
 
   // The network failed, or the server did: say so on the card and leave everything as it was typed.
   ["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
     document.addEventListener(name, (event) => {
       const errors = event.target.closest(".card")?.querySelector(".errors");
       if (!errors || [401, 409, 422].includes(event.detail.xhr?.status)) return;
-      const text = "Could not send. Nothing is lost: try again.";
-      errors.replaceChildren(Object.assign(document.createElement("p"), { className: "field-error", textContent: text }));
+      errors.replaceChildren(make("p", "field-error", "Could not send. Nothing is lost: try again."));
     }),
   );
-
-  noteCards(document);
-  document.querySelectorAll(".card.is-open").forEach((card) => appeared.set(card, -SETTLE_MS));
 })();

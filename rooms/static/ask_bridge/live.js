@@ -88,9 +88,19 @@ document.documentElement.classList.add("js");
     if (isOutdated(data, type === "question" || type === "entry")) event.preventDefault();
   });
 
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const { xhr } = event.detail;
-    if (xhr && xhr.status === 200 && isOutdated(xhr.responseText, false)) event.detail.shouldSwap = false;
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const isCard = detail.target.matches(".card");
+    if (isCard && detail.xhr.status === 200 && isOutdated(detail.xhr.responseText, false)) detail.shouldSwap = false;
+  });
+
+  // ---- a page that stays open over a new login has to send the new token
+
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    const name = document.body.dataset.csrfCookie;
+    const [, token] = document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`)) || [];
+    if (!token) return; // kept from scripts, or in the session: the page's own token has to do
+    detail.headers["X-CSRFToken"] = token;
+    if (detail.formData.has("csrfmiddlewaretoken")) detail.formData.set("csrfmiddlewaretoken", token);
   });
 
   // ---- open questions: each room's number comes over the stream, the sum is made here
@@ -119,11 +129,21 @@ document.documentElement.classList.add("js");
   }
 
   function disconnected() {
-    lostTimer ??= setTimeout(() => {
-      banner().hidden = false;
-      banner().classList.remove("is-back");
-      banner().textContent = "Connection lost. Answering may still work; this page catches up by itself.";
-    }, LOST_MS);
+    lostTimer ??= setTimeout(sayWhatIsWrong, LOST_MS);
+  }
+
+  // An EventSource does not tell why it failed: the page itself does.
+  async function sayWhatIsWrong() {
+    const page = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (lostTimer === null) return; // back again meanwhile
+    banner().hidden = false;
+    banner().classList.remove("is-back");
+    banner().textContent = "Connection lost. Answering may still work; this page catches up by itself.";
+    if (page?.status === 404) banner().textContent = "This room is no longer there for you.";
+    if (page?.status === 401) {
+      banner().textContent = "You are signed out. ";
+      banner().append(Object.assign(document.createElement("a"), { href: location.href, textContent: "Sign in again" }));
+    }
   }
 
   function connected() {

@@ -1,0 +1,140 @@
+"""Races between what people do and what happens meanwhile: nothing is answered or lost by accident."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.actors import Agent, Person
+from tests.browser.test_the_whole_path import click_when_settled
+from tests.world import World
+
+RoomPage = Callable[..., Page]
+
+CUT_OFF = "htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()"
+OPEN_AGAIN = "htmx.find('#layout')['htmx-internal-data'].sseEventSource.open()"
+
+
+def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: RoomPage) -> None:
+    above, below = agent.ask(), agent.ask()
+    page = room_page()
+    # In the task in which the card above folds, somebody clicks where the next one has moved to.
+    page.evaluate(
+        """(id) => new MutationObserver((_, observer) => {
+            if (document.querySelector(".card.is-withdrawn") === null) return;
+            observer.disconnect();
+            setTimeout(() => {
+                const option = document.querySelector(`#card-${id} .option`);
+                option.dispatchEvent(new PointerEvent("pointerup", {bubbles: true}));
+                option.click();
+                window.clicked = true;
+            });
+        }).observe(document.body, {childList: true, subtree: true})""",
+        below["id"],
+    )
+    agent.call("DELETE", f"/api/v1/questions/{above['id']}")
+    page.wait_for_function("window.clicked")
+    expect(page.locator(f"#card-{below['id']} input:checked")).to_have_count(0)
+    assert agent.read(below["id"])["status"] == "open"
+
+
+def test_a_late_answer_is_told_so_even_if_the_stream_was_faster(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask()
+    ana, ben = room_page("ana"), room_page("ben")
+    # Ben's click is held up on its way until Ana's answer has reached his page.
+    held: list[object] = []
+    ben.route("**/answer", lambda route: held.append(route))
+    click_when_settled(ben, "SQLite")
+    click_when_settled(ana, "PostgreSQL")
+    card = ben.locator(f"#card-{question['id']}")
+    expect(card).to_contain_text("Answered by Ana Costa")
+    held[0].continue_()  # type: ignore[attr-defined]
+    expect(card).to_contain_text("Your answer came too late")
+    expect(card).to_contain_text("SQLite")
+
+
+def test_the_keyboard_goes_on_from_the_answered_card(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    page.get_by_role("radio", name="SQLite").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+    expect(page.locator(".settled > summary")).to_be_focused()
+
+
+def test_half_typed_words_outlive_expiry_and_its_delivery(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask(timeout_seconds=3)
+    page = room_page()
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+    card = page.locator(f"#card-{question['id']}")
+    expect(card).to_contain_text("Expired without an answer")
+    agent.wait(question["id"], seconds=1)
+    agent.send("picked up")
+    expect(page.get_by_text("picked up")).to_be_visible()
+    expect(card).to_contain_text("half a thought")
+
+
+def test_a_page_too_far_behind_loads_itself_anew(agent: Agent, room_page: RoomPage) -> None:
+    page = room_page()
+    page.evaluate(CUT_OFF)
+    for number in range(310):
+        agent.send(f"line {number}.")
+    question = agent.ask()
+    page.evaluate(OPEN_AGAIN)
+    expect(page.locator(f"#card-{question['id']}")).to_be_visible()
+    expect(page.get_by_text("line 309.")).to_be_visible()
+    # And it listens on.
+    agent.send("afterwards")
+    expect(page.get_by_text("afterwards")).to_be_visible()
+
+
+def test_what_was_typed_can_be_sent_after_signing_in_again(
+    agent: Agent, room_page: RoomPage, password: str
+) -> None:
+    question = agent.ask()
+    page = room_page("cleo")
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Submit").click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Sign in again").click()
+    login = opened.value
+    login.get_by_label("User name").fill("cleo")
+    login.get_by_label("Password").fill(password)
+    login.get_by_role("button", name="Sign in").click()
+    expect(login.get_by_role("heading", name="Inbox")).to_be_visible()
+    page.bring_to_front()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+    assert agent.read(question["id"])["answer"]["answers"][0]["customInput"] == "half a thought"
+
+
+def test_who_is_signed_out_elsewhere_is_told_so(
+    agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]
+) -> None:
+    leaver: Person = bridge.new_person("dora", bridge.site)
+    context = open_browser("")
+    context.add_cookies(
+        [
+            {"name": name, "value": value, "url": f"http://127.0.0.1:{bridge.site.port}"}
+            for name, value in leaver.cookies.items()
+        ]
+    )
+    page = context.new_page()
+    page.goto(f"/rooms/{agent.room}")
+    leaver.sign_out()
+    expect(page.get_by_text("You are signed out")).to_be_visible(timeout=30_000)
+
+
+def test_older_entries_do_not_repeat_what_was_settled_meanwhile(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask()
+    for number in range(40):
+        agent.send(f"line {number}.")
+    page = room_page()
+    click_when_settled(page, "SQLite")
+    expect(page.get_by_role("article").first).to_contain_text("Answered by you")
+    page.get_by_role("link", name="Show older entries").click()
+    expect(page.get_by_text("line 5.")).to_be_visible()
+    expect(page.locator(f"#card-{question['id']}")).to_have_count(1)
