@@ -1,0 +1,76 @@
+"""docs/agents.md says what the code does: its blocks are the ones that work, its commands exist."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+
+from bridge_client.cli import COMMANDS
+from tests.processes import ROOT
+
+DOCUMENT = (ROOT / "docs" / "agents.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
+
+
+def connect_block(name: str) -> str:
+    bridge, room = "https://YOUR-BRIDGE", "ROOM"
+    context = {
+        "key": "abk_…",
+        "room": room,
+        "bridge": bridge,
+        "ask_address": f"{bridge}/api/v1/rooms/{room}/questions",
+        "hook_address": f"{bridge}/api/v1/rooms/{room}/hooks/claude-code",
+        "archive_address": f"{bridge}/ask-bridge.pyz",
+    }
+    return render_to_string(f"ask_bridge/connect/{name}.txt", context)
+
+
+def with_key_in_place(block: Any) -> Any:
+    """The document keeps the key in the environment, the page has it in the block; the rest is the same."""
+    for groups in block["hooks"].values():
+        for hook in (hook for group in groups for hook in group["hooks"]):
+            if hook.pop("allowedEnvVars", None):
+                hook["headers"] = {"Authorization": "Bearer abk_…"}
+    return block
+
+
+def test_hooks_are_the_ones_of_the_connect_page() -> None:
+    hooks, _ = map(json.loads, blocks("json"))
+    assert with_key_in_place(hooks) == json.loads(connect_block("http"))
+
+
+def test_mcp_server_is_the_one_of_the_connect_page() -> None:
+    _, server = map(json.loads, blocks("json"))
+    assert server == json.loads(connect_block("mcp"))
+
+
+def test_sdk_lines_stand_in_the_program_of_the_connect_page() -> None:
+    [lines] = blocks("python")
+    program = connect_block("sdk")
+    assert "bridge = Client(" in lines
+    for line in lines.splitlines():
+        if line.startswith("from bridge_client") or "Client(" in line:
+            assert line in program
+
+
+def test_every_command_of_the_document_exists() -> None:
+    named = set(re.findall(r"(?:^|`)ask-bridge ([a-z][a-z-]+)", DOCUMENT, re.MULTILINE))
+    assert named
+    assert named <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("address", sorted(set(re.findall(r"\]\(#([a-z-]+)\)", DOCUMENT))))
+def test_every_link_leads_to_a_heading(address: str) -> None:
+    headings = re.findall(r"^## (.+)$", DOCUMENT, re.MULTILINE)
+    assert address in {heading.lower().replace(" ", "-") for heading in headings}
+
+
+def test_every_link_of_the_readme_leads_to_a_file() -> None:
+    for link in re.findall(r"\]\((?!http|#)([^)]+)\)", (ROOT / "README.md").read_text()):
+        assert (Path(ROOT) / link).exists(), link
