@@ -19,7 +19,8 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield running
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: as long as it runs, this thread has an event loop and tests of others cannot.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
