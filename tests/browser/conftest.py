@@ -37,11 +37,16 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def violations_in(text: str) -> list[str]:
+    """What the browser says when a page wants more than its policy allows."""
+    return [text] if "Content Security Policy" in text else []
+
+
 @pytest.fixture
 def open_browser(
     chromium: Browser, bridge: World, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., BrowserContext]]:
-    """A browser of its own for somebody who is signed in; a script error fails the test."""
+    """A browser of its own for somebody who is signed in; an error or a violated policy fails the test."""
     contexts: list[BrowserContext] = []
     errors: list[str] = []
 
@@ -50,6 +55,7 @@ def open_browser(
         context = chromium.new_context(base_url=f"http://127.0.0.1:{site.port}", **options)  # type: ignore[arg-type]
         contexts.append(context)
         context.on("weberror", lambda error: errors.append(str(error.error)))
+        context.on("console", lambda message: errors.extend(violations_in(message.text)))
         if username:
             cookies = bridge.person(username, site).cookies
             context.add_cookies(

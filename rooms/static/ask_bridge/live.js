@@ -110,6 +110,7 @@ document.documentElement.classList.add("js");
   function countOpen() {
     const total = [...document.querySelectorAll("[data-part]")].reduce((sum, part) => sum + number(part), 0);
     document.querySelectorAll("[data-total]").forEach((element) => (element.textContent = total));
+    document.dispatchEvent(new CustomEvent("ask-bridge:open", { detail: total }));
     document.querySelectorAll("[data-zero]").forEach((element) =>
       element.classList.toggle("is-zero", number(element) === 0),
     );
