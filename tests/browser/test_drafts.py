@@ -1,0 +1,78 @@
+"""Half an answer survives everything but being answered."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.actors import Agent, Person
+from tests.browser.test_the_whole_path import TWO_PROMPTS
+from tests.world import World
+
+RoomPage = Callable[..., Page]
+
+
+def fill_in(page: Page) -> None:
+    page.get_by_role("checkbox", name="Unit tests").check()
+    page.get_by_role("checkbox", name="Other").check()
+    page.get_by_label("Your own answer to: Which checks").fill("License scan")
+    page.get_by_role("radio", name="Tonight").check()
+
+
+def expect_filled_in(page: Page) -> None:
+    expect(page.get_by_role("checkbox", name="Unit tests")).to_be_checked()
+    expect(page.get_by_label("Your own answer to: Which checks")).to_have_value("License scan")
+    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
+
+
+def test_a_reload_keeps_what_was_chosen_and_typed(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    fill_in(page)
+    page.reload()
+    expect_filled_in(page)
+    page.goto(question["url"])
+    expect_filled_in(page)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
+    assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
+
+
+def test_a_draft_is_gone_when_somebody_else_answered(
+    agent: Agent, room_page: RoomPage, bridge: World
+) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+    ben: Person = bridge.person("ben", bridge.site)
+    ben.answer(question, "SQLite")
+    expect(page.get_by_role("article")).to_contain_text("Answered by Ben Okafor")
+    assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
+
+
+def test_a_draft_is_for_its_writer_alone(
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+) -> None:
+    agent.ask()
+    context = open_browser("ana")
+    page = context.new_page()
+    page.goto(f"/rooms/{agent.room}")
+    page.get_by_role("radio", name="Other").check()
+    page.get_by_label("Your own answer").fill("half a thought")
+    # The same browser, somebody else.
+    address = f"http://127.0.0.1:{bridge.site.port}"
+    cookies = bridge.person("ben", bridge.site).cookies
+    context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
+    page.reload()
+    expect(page.get_by_text("Ben Okafor")).to_be_visible()
+    expect(page.get_by_role("radio", name="Other")).not_to_be_checked()
+
+
+def test_a_draft_that_was_restored_is_not_sent_by_itself(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.get_by_role("radio", name="PostgreSQL").focus()
+    page.keyboard.press("ArrowDown")
+    page.reload()
+    expect(page.get_by_role("radio", name="SQLite")).to_be_checked()
+    assert agent.read(question["id"])["status"] == "open"
