@@ -1,4 +1,4 @@
-"""`python -m bridge_client …` and the zipapp."""
+"""`python -m bridge_client …`."""
 
 import sys
 

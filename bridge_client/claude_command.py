@@ -46,9 +46,12 @@ def build(program: str, given: Sequence[str]) -> ClaudeCommand:
 
 
 def _without_prompt(given: Sequence[str]) -> tuple[list[str], str]:
-    """The prompt is where it can be nothing else: at the very beginning, or right after -p."""
+    """The prompt is where it can be nothing else: at the very beginning, right after -p, or at the very end
+    after something that is no flag."""
+    last = len(given) - 1
     for index, text in enumerate(given):
-        is_prompt = index == 0 or given[index - 1] in PRINT
+        is_last = index == last and not given[index - 1].startswith("-")
+        is_prompt = index == 0 or given[index - 1] in PRINT or is_last
         if is_prompt and text and not text.startswith("-"):
             return [*given[:index], *given[index + 1 :]], text
     return list(given), ""

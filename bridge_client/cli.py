@@ -71,6 +71,14 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     return parser
 
 
+def _print_everything() -> None:
+    """An answer may have any letter in it: what this terminal cannot show is spelled out, not lost."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says what came of it."""
     from bridge_client.signals import Stopped, raise_stopped
@@ -83,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return exits.INVALID
     raise_stopped()
+    _print_everything()
     try:
         return int(args.run(args))
     except Stopped as stopped:

@@ -15,7 +15,7 @@ from bridge_client.errors import ClientError, ProblemError, SettingsError
 from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Choice, Question, Result
 from bridge_client.retries import Deadline, OnRetry, Retries
-from bridge_client.settings import Settings
+from bridge_client.settings import Settings, check
 from bridge_client.waiting import question_path, say_goodbye, wait_until_settled
 
 # A restart takes a few seconds; a bridge that is away for longer will not be back soon.
@@ -38,6 +38,8 @@ class Client:
         patience_seconds: float = PATIENCE_SECONDS,
         on_retry: OnRetry | None = None,
     ) -> None:
+        key = key.strip()  # read from a file it ends with a line break, which no header takes
+        check(url, key)
         self.transport = Transport(url, key)
         self._key = key
         self._room = room

@@ -9,9 +9,9 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from bridge_client.answers import Allow, Decision, Deny, Undecided, question_texts
+from bridge_client.answers import Allow, Decision, Deny, Undecided
 
 TOOL = "AskUserQuestion"
 AGENT = "Claude Code"
@@ -118,21 +118,14 @@ def reported_answers(envelope: Mapping[str, Any]) -> ReportedAnswers:
     return ReportedAnswers(answers, annotations)
 
 
-def question_of(
-    envelope: Mapping[str, Any],
-    open_questions: Iterable[AskedQuestion],
-    prompts: Callable[[AskedQuestion], list[dict[str, Any]]],
-) -> AskedQuestion | None:
-    """The question of this tool use among those of its session: by its ids, or else by its texts."""
-    ids = (str(envelope.get("tool_use_id") or ""), derived_tool_use_id(envelope))
-    texts = question_texts(tool_input(envelope))
-    same_texts = None
+def question_of(envelope: Mapping[str, Any], open_questions: Iterable[AskedQuestion]) -> AskedQuestion | None:
+    """The open question of exactly this tool use; one that only looks the same is left to people."""
+    own, derived = str(envelope.get("tool_use_id") or ""), derived_tool_use_id(envelope)
     for question in open_questions:
-        if question.tool_use_id in ids:
+        # The same request once more in one prompt has the derived id with something behind it.
+        if question.tool_use_id in (own, derived) or question.tool_use_id.startswith(f"{derived}_"):
             return question
-        if texts and [prompt["question"] for prompt in prompts(question)] == texts:
-            same_texts = question
-    return same_texts
+    return None
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -58,7 +58,6 @@ def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> Question
     question = envelopes.question_of(
         envelope,
         (each for each in client.questions(status="open") if each.session_id == session_id),
-        lambda each: each.prompts,
     )
     if question is None:
         return None

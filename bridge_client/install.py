@@ -31,7 +31,7 @@ STATUS_MESSAGE = "Asking the room"
 REPORT_TIMEOUT_SECONDS = 30
 
 # Both forms that this module writes, whatever the path to the command; nobody else's hooks look like it.
-OUR_COMMAND = re.compile(r"(^|[\s/'\"])(ask-bridge(\.pyz)?|bridge_client)['\"]? hook( |$)")
+OUR_COMMAND = re.compile(r"(^|[\s/'\"])(ask-bridge[^/'\"]*|bridge_client)['\"]? hook( |$)")
 OUR_ADDRESS = re.compile(r"/api/v1/rooms/[^/]+/hooks/claude-code(\?|$)")
 
 

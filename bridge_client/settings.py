@@ -82,7 +82,10 @@ def check(url: str | None = None, key: str | None = None, room: str | None = Non
 def store(settings: Mapping[str, str], path: str) -> None:
     """Keep these in the file beside what it has, readable by nobody else."""
     stored = _read(path) if os.path.exists(path) else {}
-    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"Cannot keep the key in {path}: {error.strerror}") from None
     temporary = f"{path}.{os.getpid()}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

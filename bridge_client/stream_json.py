@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 import threading
 
@@ -11,7 +12,7 @@ from bridge_client import claude_command
 from bridge_client.client import Client
 from bridge_client.commands import flags
 from bridge_client.envelopes import AGENT
-from bridge_client.errors import ClientError
+from bridge_client.errors import ClientError, SettingsError
 from bridge_client.settings import Settings
 from bridge_client.signals import Stopped
 from bridge_client.stream_child import StreamChild
@@ -53,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace, settings: Settings) -> int:
     command = claude_command.build(args.claude, args.arguments)
+    if not command.prompt and _nothing_to_read():
+        raise SettingsError("Claude has nothing to do: give a prompt right after -p, or on stdin")
     options = RelayOptions(args.timeout, args.others, args.agent, args.legacy_tool_result)
     client = Client.from_settings(settings, on_retry=_say_that_we_try_again)
     child = StreamChild(command.arguments)
@@ -80,6 +83,15 @@ def _see_off(child: StreamChild, relay: Relay) -> int:
     code = child.wait()
     last_resort.cancel()
     return code
+
+
+def _nothing_to_read() -> bool:
+    """No stdin, or one that ends before it begins, as /dev/null does."""
+    try:
+        status = os.fstat(sys.stdin.fileno())
+    except (AttributeError, OSError, ValueError):
+        return True
+    return stat.S_ISCHR(status.st_mode) and not os.isatty(sys.stdin.fileno())
 
 
 def _input_descriptor(prompt: str) -> int | None:

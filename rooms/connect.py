@@ -1,10 +1,6 @@
 """The Connect page: a key, blocks to paste for every kind of agent, and a sign that it worked."""
 
-import zipapp
 from functools import cache
-from importlib.util import find_spec
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -14,6 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from bridge_client.archive import archive
 from rooms import access, lifecycle
 from rooms.forms import KeyForm
 from rooms.models import AgentKey, Room
@@ -83,22 +80,7 @@ def client_archive(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@cache
-def _client_archive() -> bytes:
-    spec = find_spec("bridge_client")
-    if spec is None or spec.origin is None:
-        raise LookupError("bridge_client is not installed beside rooms")
-    package = Path(spec.origin).parent
-    archive = BytesIO()
-    zipapp.create_archive(
-        package.parent,
-        archive,
-        interpreter="/usr/bin/env python3",
-        main="bridge_client.cli:main",
-        filter=lambda path: path.parts[0] == package.name and path.suffix in ("", ".py"),
-        compressed=True,
-    )
-    return archive.getvalue()
+_client_archive = cache(archive)
 
 
 def _keys(room: Room) -> list[AgentKey]:

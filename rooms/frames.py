@@ -54,7 +54,11 @@ def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
     if changes is None:
         current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
         return current, [reset_frame(slug, current)]
-    frames = [frame for question in changes.questions for frame in _question_frames(question, slug, revision)]
+    frames = [
+        frame
+        for question in changes.questions
+        for frame in _question_frames(question, slug, revision, changes.revision)
+    ]
     frames += [
         Frame(slug, message.position, "entry", render_message(message)) for message in changes.messages
     ]
@@ -79,17 +83,19 @@ def reset_frame(slug: str, revision: int) -> Frame:
     return Frame(slug, revision, "reset", "")
 
 
-def _question_frames(question: Question, slug: str, revision: int) -> Iterator[Frame]:
+def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[Frame]:
     """First what changes a card that is there, then what adds it where it is not."""
+    # As a cursor a frame must not be ahead of what was read: who comes back with it would miss the rest.
+    cursor = min(question.revision, current)
     answer = question.answer_or_none
     answerer = answer.user_id if answer else None
 
     def card_frame(event: str) -> Frame:
         mine = render_card(question, answerer) if answerer is not None else ""
-        return Frame(slug, question.revision, event, render_card(question), mine, answerer)
+        return Frame(slug, cursor, event, render_card(question), mine, answerer)
 
     if question.is_open or (question.settled_position or 0) <= revision:
-        yield Frame(slug, question.revision, f"marks-{question.pk}", render_marks(question))
+        yield Frame(slug, cursor, f"marks-{question.pk}", render_marks(question))
     else:
         yield card_frame(f"card-{question.pk}")
     if question.position > revision:

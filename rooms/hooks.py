@@ -17,7 +17,7 @@ from rooms.database import in_database
 from rooms.endpoint import invalid_parameter, read_json
 from rooms.exchange import Exchange
 from rooms.models import AgentKey, Answer, Question
-from rooms.payload import HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
+from rooms.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.waits import wait_until_settled
 
 
@@ -44,7 +44,10 @@ async def _ask_the_room(exchange: Exchange, envelope: dict[str, Any]) -> None:
     is_headless = exchange.request.GET.get("headless") == "1"
     output = envelopes.output(envelope["hook_event_name"], decision, is_headless)
     await exchange.respond_json(output or {})
-    if not question.is_open:
+    if question.is_open:
+        # Claude Code goes on without an answer: nobody waits any more, and the card says so at once.
+        await in_database(lifecycle.wait_ended, question_id)
+    else:
         await in_database(lifecycle.deliver, question_id)
 
 
@@ -65,7 +68,7 @@ def _ask(request: ASGIRequest, envelope: dict[str, Any]) -> str:
         "agent": {"name": request.GET.get("agent") or envelopes.AGENT},
         "session_id": envelope.get("session_id"),
         "questions": envelopes.tool_input(envelope).get("questions"),
-        "context": {"cwd": envelope.get("cwd")},
+        "context": {"cwd": str(envelope.get("cwd") or "")[:FOLDER_LENGTH]},
     }
     question = _ask_as(request, key, {**asked, "tool_use_id": envelopes.tool_use_id(envelope)})
     if question.is_used_up and envelopes.has_derived_id(envelope):
@@ -102,7 +105,7 @@ def _open_question_of(room_id: int, envelope: dict[str, Any]) -> Question | None
     open_questions = Question.objects.open().filter(
         room_id=room_id, session_id=str(envelope.get("session_id") or "")
     )
-    return envelopes.question_of(envelope, open_questions, lambda question: question.prompts)
+    return envelopes.question_of(envelope, open_questions)
 
 
 def _timeout_seconds(request: ASGIRequest) -> float:

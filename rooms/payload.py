@@ -34,6 +34,7 @@ AGENT_NAME_LENGTH = 80
 HEADER_LENGTH = 80  # Claude Code does not enforce its own 12: accepted, and shown shortened
 IDENTIFIER_LENGTH = 200
 MESSAGE_LENGTH = 16_000
+FOLDER_LENGTH = 1_000
 BODY_LIMIT = 64 * 1024  # bytes of a whole request
 PAGE_SIZE = 50  # entries of a list, unless told otherwise
 PAGE_LIMIT = 200
@@ -86,7 +87,7 @@ class Agent(Payload):
 
 class Context(Payload):
     text: Annotated[OptionalText, Field(max_length=CONTEXT_LENGTH)] = ""
-    cwd: Annotated[OptionalText, Field(max_length=1_000)] = ""
+    cwd: Annotated[OptionalText, Field(max_length=FOLDER_LENGTH)] = ""
     branch: Annotated[OptionalText, Field(max_length=250)] = ""
 
 

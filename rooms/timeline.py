@@ -98,9 +98,9 @@ def changes_after(room_id: int, revision: int, limit: int) -> Changes | None:
     current = _revision_of(room_id)
     if revision > current:
         return None
-    questions = Question.objects.with_answer().filter(
-        room_id=room_id, revision__gt=revision, revision__lte=current
-    )
+    # Not capped: a question that changes between the two reads has only its newest revision, and left out
+    # now it would not be new any more the next time.
+    questions = Question.objects.with_answer().filter(room_id=room_id, revision__gt=revision)
     messages = Message.objects.filter(room_id=room_id, position__gt=revision, position__lte=current)
     changes = Changes(
         current,

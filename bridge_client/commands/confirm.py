@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Callable
 
 from bridge_client import install
 
 
-def confirm(path: str, before: str, after: str, is_agreed: bool) -> bool:
-    """Whether the file is as shown now."""
+def confirm(
+    path: str, before: str, after: str, is_agreed: bool, first: Callable[[], None] = lambda: None
+) -> bool:
+    """Whether the file is as shown now; `first` is done before it is written, and may fail."""
     diff = difflib.unified_diff(
         before.splitlines(), after.splitlines(), f"{path} now", f"{path} then", lineterm=""
     )
@@ -20,6 +23,7 @@ def confirm(path: str, before: str, after: str, is_agreed: bool) -> bool:
     if not is_agreed:
         print("Nothing was changed.")
         return False
+    first()
     install.write(path, after)
     print(f"Wrote {path}.")
     return True

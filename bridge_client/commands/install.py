@@ -56,10 +56,12 @@ def run(args: argparse.Namespace) -> int:
     before, current = install.read(path)
     changed = install.with_hooks(current, _wanted(args))
     if changed == current:
+        _keep_connection(args)
         print(f"{path} has these hooks already.")
-    elif not confirm(path, before, install.as_text(changed, before), args.yes):
+    elif not confirm(
+        path, before, install.as_text(changed, before), args.yes, first=lambda: _keep_connection(args)
+    ):
         return exits.FAILED
-    _keep_connection(args)
     if args.http and not os.environ.get("ASK_BRIDGE_KEY"):
         print("Claude Code needs ASK_BRIDGE_KEY in its environment: export it in your shell's profile.")
     return exits.OK

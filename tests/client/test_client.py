@@ -252,3 +252,15 @@ def test_the_key_is_never_shown(client: Client, agent: Agent) -> None:
     with pytest.raises(ProblemError) as refused:
         client.in_room("no-such-room").ask(DATABASE)
     assert agent.key not in f"{refused.value!r} {refused.value} {refused.value.body}"
+
+
+def test_a_key_read_from_a_file_may_end_with_a_line_break(url: str, agent: Agent) -> None:
+    client = Client(url, f"{agent.key}\n", agent.room)
+    assert client.questions(status="open") is not None
+
+
+@pytest.mark.parametrize("key", ["abk_…", "abk_a\nb", "secret"])
+def test_what_is_no_key_is_refused_without_repeating_it(url: str, key: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Client(url, key, "room")
+    assert key not in str(refused.value)

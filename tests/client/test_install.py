@@ -6,14 +6,13 @@ import shlex
 import stat
 import subprocess
 import sys
-import zipapp
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bridge_client.archive import archive as client_archive
 from tests.client.conftest import Command
-from tests.processes import ROOT
 
 OTHERS: dict[str, Any] = {
     "model": "opus",
@@ -89,12 +88,7 @@ def test_the_command_that_was_written_runs_from_anywhere(command: Command, user_
 def test_a_zipapp_names_itself(command: Command, user_file: Path, tmp_path: Path) -> None:
     archive = tmp_path / "with a space" / "ask-bridge.pyz"
     archive.parent.mkdir()
-    zipapp.create_archive(
-        ROOT,
-        archive,
-        main="bridge_client.cli:main",
-        filter=lambda path: path.parts[0] == "bridge_client" and "__pycache__" not in path.parts,
-    )
+    archive.write_bytes(client_archive())
     environment = {**command.environment, "PYTHONPATH": ""}
     done = subprocess.run(
         [sys.executable, str(archive), "install", "claude-code", "--yes"],

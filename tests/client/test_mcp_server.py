@@ -512,7 +512,7 @@ def test_every_other_tool_is_denied_unless_we_are_told_to_allow_it(command: Comm
     ("flag", "environment", "client", "seconds"),
     [
         (None, "", "somebody", 60),
-        (None, "", "claude-code", 300),
+        (None, "", "claude-code", 115),
         (None, "120000", "claude-code", 120),
         (None, "10", "claude-code", 1),
         (None, "soon", "somebody", 60),

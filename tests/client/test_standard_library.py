@@ -4,13 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
-import zipapp
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bridge_client.archive import archive as client_archive
 from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.processes import ROOT
@@ -109,12 +109,7 @@ def test_a_zipapp_is_the_whole_client(
     make_command: Callable[..., Command], url: str, agent: Agent, tmp_path: Path
 ) -> None:
     archive = tmp_path / "ask-bridge.pyz"
-    zipapp.create_archive(
-        ROOT,
-        archive,
-        main="bridge_client.cli:main",
-        filter=lambda path: path.parts[0] == "bridge_client" and "__pycache__" not in path.parts,
-    )
+    archive.write_bytes(client_archive())
     command = make_command(url, agent)
     done = subprocess.run(
         [sys.executable, "-S", str(archive), "send", "hello"],
@@ -123,3 +118,24 @@ def test_a_zipapp_is_the_whole_client(
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_zipapp_tells_how_it_ended(
+    make_command: Callable[..., Command], url: str, agent: Agent, tmp_path: Path
+) -> None:
+    archive = tmp_path / "ask-bridge.pyz"
+    archive.write_bytes(client_archive())
+    ask = [
+        sys.executable,
+        str(archive),
+        "ask",
+        "Deploy?",
+        "--option",
+        "Yes",
+        "--option",
+        "No",
+        "--timeout",
+        "1",
+    ]
+    done = subprocess.run(ask, env=make_command(url, agent).environment, capture_output=True, text=True)
+    assert done.returncode == 4, done.stderr

@@ -130,3 +130,27 @@ def test_keys_count_as_everywhere(agent: Agent, stranger: Agent) -> None:
     assert agent.call("POST", path(agent), envelope(), key=stranger.key).status == 404
     assert agent.call("GET", path(agent)).status == 405
     assert agent.call("POST", path(agent, "?timeout=soon"), envelope()).status == 422
+
+
+def test_an_answer_to_one_call_does_not_close_another_that_asks_the_same(
+    agent: Agent, person: Person
+) -> None:
+    first, second = envelope(), envelope(tool_use_id="toolu_2")
+    with agent.background("POST", path(agent), first) as one, agent.background("POST", path(agent), second):
+        cards = eventually(lambda: len(found := agent.open_questions()) == 2 and found)
+        card = next(card for card in cards if card["tool_use_id"] == "toolu_1")
+        person.answer(card, "SQLite")
+        answered = one.result()["hookSpecificOutput"]["updatedInput"]
+        report = envelope("PostToolUse", tool_input=answered)
+        assert agent.call("POST", path(agent), report).json() == {}
+        assert [card["tool_use_id"] for card in agent.open_questions()] == ["toolu_2"]
+
+
+def test_nobody_in_time_is_the_end_of_the_wait(agent: Agent) -> None:
+    agent.call("POST", path(agent, "?timeout=0.2"), envelope())
+    eventually(lambda: not agent.open_questions()[0]["agent"]["active"], seconds=2)
+
+
+def test_a_folder_of_any_length_is_no_reason_not_to_ask(agent: Agent) -> None:
+    assert agent.call("POST", path(agent, "?timeout=0"), envelope(cwd="/x" * 5000)).status == 200
+    assert len(agent.open_questions()[0]["context"]["cwd"]) == 1000

@@ -1,0 +1,41 @@
+"""Frames of a stream: what an open page has to change, whatever is committed while it is read."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rooms import frames, lifecycle, timeline
+from rooms.models import Question, Room
+
+
+def test_a_question_that_changes_between_the_reads_still_comes_as_new(
+    ask: Callable[..., Question], room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = ask()
+    read_revision = timeline._revision_of
+
+    def read_then_change(room_id: int) -> int:
+        revision = read_revision(room_id)
+        lifecycle.wait_started(question.pk)
+        return revision
+
+    monkeypatch.setattr(timeline, "_revision_of", read_then_change)
+    cursor, sent = frames.frames_after(room.pk, question.revision - 1)
+    assert cursor == question.revision
+    assert "question" in [frame.event for frame in sent]
+    # Nobody is told a cursor beyond what was read.
+    assert max(frame.revision for frame in sent) == cursor
+
+
+def test_a_page_that_is_up_to_date_gets_nothing(ask: Callable[..., Question], room: Room) -> None:
+    question = ask()
+    assert frames.frames_after(room.pk, question.revision) == (question.revision, [])
+
+
+def test_only_marks_change_on_a_card_that_was_settled_before(
+    ask: Callable[..., Question], room: Room
+) -> None:
+    settled = lifecycle.withdraw(ask())
+    lifecycle.deliver(settled.pk)
+    _, sent = frames.frames_after(room.pk, settled.revision)
+    assert [frame.event for frame in sent][:1] == [f"marks-{settled.pk}"]
