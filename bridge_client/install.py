@@ -11,11 +11,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from bridge_client.envelopes import EVENTS, TOOL
 from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
 
-TOOL = "AskUserQuestion"
-EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse")
 # Which of them make up a mode: the room before the terminal's dialog, or beside it. Either way the terminal
 # may be the one that answers, and then the card is told.
 MODES = {"web-first": ("PreToolUse", "PostToolUse"), "both": ("PermissionRequest", "PostToolUse")}

@@ -12,9 +12,8 @@ from bridge_client.answers import Allow, Decision, decide, undecided_because
 from bridge_client.cancellation import Cancellation
 from bridge_client.client import Client
 from bridge_client.context import gather
+from bridge_client.envelopes import TOOL
 from bridge_client.errors import ClientError
-
-TOOL = "AskUserQuestion"
 
 CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 

@@ -12,7 +12,7 @@ from bridge_client import claude_command
 from bridge_client.client import Client
 from bridge_client.commands import flags
 from bridge_client.envelopes import AGENT
-from bridge_client.errors import ClientError, SettingsError
+from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
 from bridge_client.signals import Stopped
 from bridge_client.stream_child import StreamChild
@@ -57,7 +57,7 @@ def main(args: argparse.Namespace, settings: Settings) -> int:
     if not command.prompt and _nothing_to_read():
         raise SettingsError("Claude has nothing to do: give a prompt right after -p, or on stdin")
     options = RelayOptions(args.timeout, args.others, args.agent, args.legacy_tool_result)
-    client = Client.from_settings(settings, on_retry=_say_that_we_try_again)
+    client = Client.from_settings(settings, on_retry=flags.say_that_we_try_again)
     child = StreamChild(command.arguments)
     relay = Relay(child, client, sys.stdout.buffer, options)
     try:
@@ -105,7 +105,3 @@ def _input_descriptor(prompt: str) -> int | None:
             return None
         print("ask-bridge: no prompt after -p; type what Claude should do, then Ctrl-D", file=sys.stderr)
     return descriptor
-
-
-def _say_that_we_try_again(error: ClientError) -> None:
-    print(f"ask-bridge: {error}; trying again …", file=sys.stderr)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from bridge_client.archive import archive
 from rooms import access, lifecycle
 from rooms.forms import KeyForm
-from rooms.models import AgentKey, Room
+from rooms.models import Room
 from rooms.pages import form, page, surroundings
 from rooms.payload import parse_ask
 
@@ -40,7 +40,7 @@ def connect(request: HttpRequest, room: str) -> HttpResponse:
             )
     context["blocks"] = _blocks(request, own_room, context.get("key_text", ""))
     if context["may_manage"]:
-        context["keys"] = _keys(own_room)
+        context |= _keys(own_room)
     return render(request, "ask_bridge/connect.html", context)
 
 
@@ -49,8 +49,8 @@ def connect(request: HttpRequest, room: str) -> HttpResponse:
 def keys(request: HttpRequest, room: str) -> HttpResponse:
     """The table of keys, asked for again and again by the page until the first call has come."""
     own_room = access.room_for(request.user, room)
-    shown = _keys(own_room) if access.may_manage(request.user, own_room) else []
-    return render(request, "ask_bridge/_keys.html", {"room": own_room, "keys": shown})
+    shown = _keys(own_room) if access.may_manage(request.user, own_room) else {}
+    return render(request, "ask_bridge/_keys.html", {"room": own_room, **shown})
 
 
 @form
@@ -83,8 +83,10 @@ def client_archive(request: HttpRequest) -> HttpResponse:
 _client_archive = cache(archive)
 
 
-def _keys(room: Room) -> list[AgentKey]:
-    return list(room.keys.select_related("created_by"))
+def _keys(room: Room) -> dict[str, Any]:
+    """The room's keys, and whether one of them still waits for its first call."""
+    keys = list(room.keys.all())
+    return {"keys": keys, "awaits_call": any(not key.last_used_at and not key.revoked_at for key in keys)}
 
 
 def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:

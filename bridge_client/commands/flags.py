@@ -56,9 +56,9 @@ def make_client(
     return Client.from_settings(
         load_settings(args, needs_room=needs_room),
         patience_seconds=patience_seconds,
-        on_retry=_say_that_we_try_again,
+        on_retry=say_that_we_try_again,
     )
 
 
-def _say_that_we_try_again(error: ClientError) -> None:
+def say_that_we_try_again(error: ClientError) -> None:
     print(f"ask-bridge: {error}; trying again …", file=sys.stderr)
