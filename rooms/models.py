@@ -221,7 +221,9 @@ class Answer(models.Model):
     person_name = models.CharField(max_length=PERSON_NAME_LENGTH, blank=True)
     via = models.CharField(max_length=10, choices=Via)
     choices = models.JSONField(default=list)
+    # Why the question was skipped, or what the person asks back instead of choosing.
     reason = models.TextField(blank=True)
+    asks_back = models.BooleanField(default=False)
     answered_at = models.DateTimeField(default=timezone.now)
     position = models.BigIntegerField()
 
@@ -273,3 +275,33 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.sender}: {self.content[:60]}"
+
+
+class Preferences(models.Model):
+    """How one person wants the pages to behave."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_preferences"
+    )
+    always_submit = models.BooleanField(default=False)
+    keyboard = models.BooleanField(default=True)
+    notify = models.BooleanField(default=False)
+    muted_rooms = models.ManyToManyField(Room, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name_plural = "preferences"
+
+    def __str__(self) -> str:
+        return f"Preferences of {self.user}"
+
+
+class Presence(models.Model):
+    """Somebody has a page of ours open: true until then unless renewed."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_presence"
+    )
+    until = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.user} until {self.until}"
