@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make test` is the whole gate.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format lock screenshots clean
+.PHONY: help run test lint format lock screenshots icons clean
 
 BIN := .venv/bin
 
@@ -55,6 +55,9 @@ lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
 
 screenshots: .venv/.dev ## Make the pictures in docs/images anew
 	$(ISOLATED) $(BIN)/python scripts/screenshots.py
+
+icons: .venv/.dev ## Make the icons of the installed app anew
+	$(BIN)/python scripts/icons.py
 
 clean: ## Remove .venv and caches; never the data folder
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -1,7 +1,7 @@
 """The agents' side of Ask Bridge: standard library only, Python 3.9 and newer.
 
-`Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` gives `Answered`, `Declined`, `Expired`,
-`Withdrawn` or `StillOpen`; `ask-bridge --help` says the rest.
+`Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` gives `Answered`, `Declined` (or its
+`AskedBack`), `Expired`, `Withdrawn` or `StillOpen`; `ask-bridge --help` says the rest.
 """
 
 from bridge_client.cancellation import Cancellation, Cancelled
@@ -9,6 +9,7 @@ from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
 from bridge_client.results import (
     Answered,
+    AskedBack,
     Choice,
     Declined,
     Expired,
@@ -22,6 +23,7 @@ from bridge_client.version import __version__
 
 __all__ = [
     "Answered",
+    "AskedBack",
     "Cancellation",
     "Cancelled",
     "Choice",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
+from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Result, StillOpen
 
 # How Claude Code itself joins the labels of a multi-select; only this edge knows it.
 SEPARATOR = ", "
@@ -30,7 +30,7 @@ class Allow:
 
 @dataclass(frozen=True)
 class Deny:
-    """A person decided not to answer; the message is for the model."""
+    """A person chose nothing, or asks back; the message is for the model."""
 
     message: str
 
@@ -75,7 +75,13 @@ def undecided_because(error: Exception) -> Undecided:
 
 
 def declined_sentence(result: Declined) -> str:
+    """Who did not choose, and why; somebody who asks back waits for an answer and is asked again."""
     name = result.by.name if result.by else "Somebody"
+    if isinstance(result, AskedBack):
+        return (
+            f'{name} asks back instead of choosing: "{result.reason}". Answer that in your next message, '
+            "and ask the question again if it is still open."
+        )
     return f"{name} chose not to answer: {result.reason}" if result.reason else f"{name} chose not to answer."
 
 

@@ -3,7 +3,7 @@
 OK = 0  # answered, or done
 FAILED = 1
 INVALID = 2  # wrong usage, wrong settings, or a question that the bridge refuses
-DECLINED = 3
+DECLINED = 3  # skipped, or asked back
 EXPIRED = 4  # nobody answered in time
 UNREACHABLE = 5
 WITHDRAWN = 6

@@ -9,7 +9,7 @@ from typing import Any
 from bridge_client.answers import DO_NOT_ASK_AGAIN, declined_sentence, undecided_because
 from bridge_client.errors import ClientError, ProblemError
 from bridge_client.mcp_tools import WAIT
-from bridge_client.results import Answered, Choice, Declined, Expired, Person, Result, StillOpen
+from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Person, Result, StillOpen
 
 # What the caller can put right by asking for something else; everything else is between us and the bridge.
 INVALID_STATUSES = (400, 404, 409, 413, 422)
@@ -41,7 +41,8 @@ def outcome_of(result: Result) -> Outcome:
         data.update(_answers(result.default), by=None, via="default", is_default=True, message=message)
         return Outcome(data, f"{message}\n{_as_lines(result.default)}")
     if isinstance(result, Declined):
-        data.update(by=_person(result.by), reason=result.reason)
+        kind = "reply" if isinstance(result, AskedBack) else "skip"
+        data.update(kind=kind, by=_person(result.by), reason=result.reason)
         message = declined_sentence(result)
     elif isinstance(result, Expired):
         message = f"Nobody answered before the question's deadline. {DO_NOT_ASK_AGAIN}"
@@ -80,7 +81,7 @@ def _what_is_wrong(error: ProblemError) -> str:
 
 
 def _answers(choices: Sequence[Choice]) -> dict[str, Any]:
-    return {"answers": [choice.to_wire() for choice in choices]}
+    return {"kind": "choice", "answers": [choice.to_wire() for choice in choices]}
 
 
 def _person(person: Person | None) -> dict[str, str] | None:

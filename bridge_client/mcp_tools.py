@@ -89,6 +89,12 @@ _OUTCOME: dict[str, Any] = {
                 "invalid",
             ],
         },
+        "kind": {
+            "type": "string",
+            "enum": ["choice", "skip", "reply"],
+            "description": "reply: somebody asks back instead of choosing, and reason is what they wrote.",
+        },
+        "reason": {"type": "string"},
         "question_id": {"type": "string"},
         "url": {"type": "string", "description": "The page on which people answer."},
         "answers": {"type": "array", "items": _ANSWER},

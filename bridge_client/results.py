@@ -62,7 +62,8 @@ class Question:
         if self.status == "answered":
             return Answered(self, choices, by, str(answer.get("via", "")), str(answer.get("at", "")))
         if self.status == "declined":
-            return Declined(self, by, answer.get("reason") or "")
+            declined = AskedBack if answer.get("kind") == "reply" else Declined
+            return declined(self, by, answer.get("reason") or "")
         if self.status == "expired":
             return Expired(self, choices)
         if self.status == "withdrawn":
@@ -129,6 +130,11 @@ class Declined:
     question: Question
     by: Person | None
     reason: str
+
+
+@dataclass(frozen=True)
+class AskedBack(Declined):
+    """Somebody wrote to the agent instead of choosing: `reason` is what they wrote."""
 
 
 @dataclass(frozen=True)

@@ -363,6 +363,7 @@ class AnswerAdmin(ReadOnlyAdmin):
         "person_name",
         "via",
         "choices",
+        "asks_back",
         "reason",
         "answered_at",
     )

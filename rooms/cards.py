@@ -5,7 +5,8 @@ open card has a place for the CSRF token of the page that it is shown on; stream
 JavaScript on the token travels in a header.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 
 from rooms.forms import Draft
 from rooms.models import Answer, Message, Question
@@ -89,8 +91,10 @@ class Card:
     question: Question
     is_mine: bool = False
     # What this person had filled in when the form did not go through.
-    drafts: list[Draft] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    drafts: Sequence[Draft] = ()
+    # The same of what they wrote instead of choosing.
+    words: str | None = None
+    errors: Sequence[str] = ()
 
     @cached_property
     def prompts(self) -> list[PromptView]:
@@ -108,7 +112,8 @@ class Card:
         """What somebody else's earlier answer kept this person from saying."""
         if self.question.is_open:
             return []
-        return [view.draft.in_words(view.prompt) for view in self.prompts if view.draft]
+        chosen = [view.draft.in_words(view.prompt) for view in self.prompts if view.draft]
+        return [*chosen, self.words] if self.words and self.words.strip() else chosen
 
     @property
     def answer(self) -> Answer | None:
@@ -128,6 +133,8 @@ class Card:
                 return "Answered in the terminal"
             case Question.Status.ANSWERED:
                 return f"Answered by {who or 'the agent'}"
+            case Question.Status.DECLINED if self.asks_back:
+                return f"Asked back by {who}"
             case Question.Status.DECLINED:
                 return f"Skipped by {who}"
             case Question.Status.EXPIRED:
@@ -138,7 +145,13 @@ class Card:
                 return ""
 
     @property
+    def asks_back(self) -> bool:
+        return self.answer is not None and self.answer.asks_back
+
+    @property
     def icon(self) -> str:
+        if self.asks_back:
+            return "reply"
         return {"answered": "check", "declined": "skip", "expired": "clock", "withdrawn": "undo"}[
             self.question.status
         ]
@@ -156,15 +169,23 @@ def render_card(question: Question, user_id: Any = None, csrf_token: str = "") -
     return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id)), csrf_token)
 
 
-def render_draft(question: Question, drafts: list[Draft], errors: list[str], csrf_token: str) -> SafeString:
+def render_draft(
+    question: Question,
+    errors: Sequence[str],
+    csrf_token: str,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
+) -> SafeString:
     """An open card with what the person filled in and what is still missing."""
-    html = _render(Card(question, drafts=drafts, errors=errors))
+    html = _render(Card(question, drafts=drafts, words=words, errors=errors))
     return _with_token(html, csrf_token)
 
 
-def render_lost(question: Question, user_id: Any, drafts: list[Draft]) -> SafeString:
+def render_lost(
+    question: Question, user_id: Any, drafts: Sequence[Draft] = (), words: str | None = None
+) -> SafeString:
     """A settled card that also shows what came too late."""
-    return _with_token(_render(Card(question, _is_mine(question, user_id), drafts=drafts)))
+    return _with_token(_render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words)))
 
 
 def render_message(message: Message) -> SafeString:
@@ -186,12 +207,13 @@ def _is_mine(question: Question, user_id: Any) -> bool:
 
 
 class _Cached:
-    """A question as a key of the cache: two reads of one revision are the same."""
+    """A question as a key of the cache: two reads of one revision are the same, in one language."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
         # The room's names are on the card and in its addresses, and can change without a revision.
-        self._key = (question.pk, question.revision, question.room.slug, question.room.name)
+        room = question.room
+        self._key = (question.pk, question.revision, room.slug, room.name, get_language())
 
     def __hash__(self) -> int:
         return hash(self._key)

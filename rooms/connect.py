@@ -26,8 +26,7 @@ TEST_QUESTION_SECONDS = 15 * 60
 def connect(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
     context: dict[str, Any] = {
-        **surroundings(request),
-        "room": own_room,
+        **surroundings(request, room=own_room),
         "may_manage": access.may_manage(request.user, own_room),
         "form": KeyForm(),
     }

@@ -55,6 +55,11 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
     return drafts
 
 
+def read_reply(data: QueryDict) -> str:
+    """The field `reply`: what somebody writes to the agent instead of choosing."""
+    return _text(data, "reply")
+
+
 def _text(data: QueryDict, name: str) -> str:
     # Browsers send CRLF; agents expect LF. NUL cannot be stored.
     return data.get(name, "").replace("\r\n", "\n").replace("\x00", "")

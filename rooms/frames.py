@@ -2,40 +2,80 @@
 
 `card-ID` and `marks-ID` replace a card or its marks, `question` adds an open card, `entry` a line of the
 timeline, `count-ROOM` is the number of open questions, and after `reset` the page has to load anew.
+Two tell what is true just now: `answering-ID` who fills in a card, `here-ROOM` who has a page open.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.translation import override
 
 from rooms import timeline
 from rooms.cards import render_card, render_marks, render_message
-from rooms.models import Question, Room
+from rooms.models import Message, Question, Room
 
 # After so many missed changes a page is quicker to load anew than to repair.
 REPLAY_LIMIT = 300
 
+# Instead of a revision: there is nothing left to come back for.
+GONE = -1
+
 
 class Frame:
-    """One server-sent event, encoded once for each kind of viewer that is there."""
+    """One server-sent event, rendered and encoded once for each kind of viewer that is there."""
 
     def __init__(
-        self, room: str, revision: int, event: str, html: str, mine: str = "", answerer: Any = None
+        self,
+        room: str,
+        revision: int | None,
+        event: str,
+        render: Callable[[bool], str],
+        person: Any = None,
     ) -> None:
         self.room = room
+        # None for what is true now and never replayed.
         self.revision = revision
         self.event = event
-        self._html = html
-        self._mine = mine
-        self._answerer = answerer
-        self._encoded: dict[tuple[bool, bool], bytes] = {}
+        # What is shown to the person that it is about (True) and to everybody else.
+        self._render = render
+        self._person = person
+        self._rendered: dict[tuple[str, bool], str] = {}
+        self._encoded: dict[tuple[str, bool, bool], bytes] = {}
 
-    def encode(self, user_id: Any, *, many_rooms: bool) -> bytes:
-        is_mine = self._answerer is not None and self._answerer == user_id
-        kind = (is_mine, many_rooms)
+    def prepare(self, languages: Collection[str]) -> None:
+        """Render for these languages now: what is encoded later holds up everybody else."""
+        for language in languages:
+            for is_mine in (False, True) if self._person is not None else (False,):
+                self._html(language, is_mine)
+
+    def encode(self, user_id: Any, language: str, *, many_rooms: bool) -> bytes:
+        # As text: other processes name people over the channel layer, which knows no UUIDs.
+        is_mine = self._person is not None and str(self._person) == str(user_id)
+        kind = (language, is_mine, many_rooms)
         if kind not in self._encoded:
-            cursor = f"{self.room}:{self.revision}" if many_rooms else str(self.revision)
-            self._encoded[kind] = encode_event(self.event, self._mine if is_mine else self._html, cursor)
+            self._encoded[kind] = encode_event(
+                self.event, self._html(language, is_mine), self._cursor(many_rooms)
+            )
         return self._encoded[kind]
+
+    def _html(self, language: str, is_mine: bool) -> str:
+        if (language, is_mine) not in self._rendered:
+            with override(language):
+                self._rendered[language, is_mine] = self._render(is_mine)
+        return self._rendered[language, is_mine]
+
+    def _cursor(self, many_rooms: bool) -> str:
+        if self.revision is None:
+            return ""
+        revision = "" if self.revision == GONE else str(self.revision)
+        return f"{self.room}:{revision}" if many_rooms else revision
+
+
+def _text(html: str) -> Callable[[bool], str]:
+    """For what looks the same to everybody."""
+    return lambda is_mine: html
 
 
 def encode_event(event: str, data: str, cursor: str = "") -> bytes:
@@ -47,7 +87,7 @@ def encode_event(event: str, data: str, cursor: str = "") -> bytes:
     return ("\n".join(lines) + "\n\n").encode()
 
 
-def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
+def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[Frame]]:
     """What a page at this revision has to change, and the revision that it is at then."""
     slug = Room.objects.values_list("slug", flat=True).get(pk=room_id)
     changes = timeline.changes_after(room_id, revision, REPLAY_LIMIT)
@@ -60,12 +100,13 @@ def frames_after(room_id: int, revision: int) -> tuple[int, list[Frame]]:
         for frame in _question_frames(question, slug, revision, changes.revision)
     ]
     frames += [
-        Frame(slug, message.position, "entry", render_message(message)) for message in changes.messages
+        Frame(slug, message.position, "entry", partial(_message, message)) for message in changes.messages
     ]
-    frames.sort(key=lambda frame: frame.revision)
+    frames.sort(key=lambda frame: frame.revision or 0)
     if changes.questions:
-        open_count = Question.objects.open().filter(room_id=room_id).count()
-        frames.append(Frame(slug, changes.revision, f"count-{slug}", str(open_count)))
+        frames.append(_count_frame(room_id, slug, changes.revision))
+    for frame in frames:
+        frame.prepare(languages)
     return changes.revision, frames
 
 
@@ -73,14 +114,49 @@ def open_frames(room_id: int) -> tuple[int, list[Frame]]:
     """The open questions of a room that the page has not heard of yet, and the revision they are at."""
     room = Room.objects.get(pk=room_id)
     questions = Question.objects.with_answer().open().filter(room=room).order_by("position")[:REPLAY_LIMIT]
-    return room.revision, [
-        Frame(room.slug, question.revision, "question", render_card(question)) for question in questions
+    frames = [
+        Frame(room.slug, question.revision, "question", partial(_card, question)) for question in questions
     ]
+    return room.revision, [*frames, _count_frame(room.pk, room.slug, room.revision)]
+
+
+def _count_frame(room_id: int, slug: str, revision: int) -> Frame:
+    open_count = Question.objects.open().filter(room_id=room_id).count()
+    return Frame(slug, revision, f"count-{slug}", _text(str(open_count)))
 
 
 def reset_frame(slug: str, revision: int) -> Frame:
     """The page's cursor cannot be served: it has to load anew."""
-    return Frame(slug, revision, "reset", "")
+    return Frame(slug, revision, "reset", _text(""))
+
+
+def gone_frame(slug: str) -> Frame:
+    """The page shows a room that is no longer there for this person."""
+    return Frame(slug, GONE, "reset", _text(""))
+
+
+def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Frame:
+    """Somebody has begun to fill in a card: for everybody but themselves."""
+
+    def render(is_mine: bool) -> str:
+        return "" if is_mine else render_to_string("ask_bridge/_answering.html", {"name": name})
+
+    return Frame(slug, None, f"answering-{question_id}", render, user_id)
+
+
+def here_frame(slug: str, people: list[str]) -> Frame:
+    """Who has a page open and would see a question in this room."""
+    html = partial(render_to_string, "ask_bridge/_people.html", {"people": people})
+    return Frame(slug, None, f"here-{slug}", lambda is_mine: html())
+
+
+def _message(message: Message, is_mine: bool) -> str:
+    return render_message(message)
+
+
+def _card(question: Question, is_mine: bool) -> str:
+    answer = question.answer_or_none
+    return render_card(question, answer.user_id if answer and is_mine else None)
 
 
 def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[Frame]:
@@ -89,15 +165,12 @@ def _question_frames(question: Question, slug: str, revision: int, current: int)
     cursor = min(question.revision, current)
     answer = question.answer_or_none
     answerer = answer.user_id if answer else None
-
-    def card_frame(event: str) -> Frame:
-        mine = render_card(question, answerer) if answerer is not None else ""
-        return Frame(slug, cursor, event, render_card(question), mine, answerer)
+    card_frame = partial(Frame, slug, cursor, render=partial(_card, question), person=answerer)
 
     if question.is_open or (question.settled_position or 0) <= revision:
-        yield Frame(slug, cursor, f"marks-{question.pk}", render_marks(question))
+        yield Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question))
     else:
-        yield card_frame(f"card-{question.pk}")
+        yield card_frame(event=f"card-{question.pk}")
     if question.position > revision:
         # Not "open": an EventSource has an event of that name already.
-        yield card_frame("question" if question.is_open else "entry")
+        yield card_frame(event="question" if question.is_open else "entry")

@@ -15,7 +15,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from rooms import access, frames, lifecycle
+from rooms import access, frames, lifecycle, presence
 from rooms.database import in_database
 from rooms.models import Question, Room
 from rooms.sleepers import Sleeper, Viewer
@@ -32,6 +32,8 @@ SWEEP_SECONDS = 1
 RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
 # Streams of people who lost their access end within 30 seconds.
 RECHECK_ACCESS_SECONDS = 10
+# Well within the lease of people's presence, and soon enough for "who is here".
+LOOK_WHO_IS_HERE_SECONDS = 5
 # Everybody who sleeps is told that we go, and has this long to say so to their client.
 CLOSE_SECONDS = 3
 
@@ -43,8 +45,18 @@ class Feed:
         self.room_id = room_id
         self.revision = revision
         self.viewers: set[Viewer] = set()
+        self._people: list[str] = []
+        self._newcomers: set[Viewer] = set()
         self._news = asyncio.Event()
         self._task = asyncio.create_task(self._run())
+
+    def add(self, viewer: Viewer) -> None:
+        self.viewers.add(viewer)
+        self._newcomers.add(viewer)
+
+    def remove(self, viewer: Viewer) -> None:
+        self.viewers.discard(viewer)
+        self._newcomers.discard(viewer)
 
     def wake(self) -> None:
         self._news.set()
@@ -52,17 +64,34 @@ class Feed:
     def stop(self) -> None:
         self._task.cancel()
 
+    def push(self, news: list[frames.Frame]) -> None:
+        for viewer in tuple(self.viewers):
+            viewer.push(news)
+
+    def show_people(self, slug: str, people: list[str]) -> None:
+        """Tell who is here: everybody if that changed, else those who have not heard it yet."""
+        told = self.viewers if people != self._people else self._newcomers
+        frame = frames.here_frame(slug, people)
+        for viewer in tuple(told):
+            # A stream of one room is for programs; only pages show people.
+            if viewer.many_rooms:
+                viewer.push([frame])
+        self._people = people
+        self._newcomers.clear()
+
     async def _run(self) -> None:
         while True:
             await self._news.wait()
             self._news.clear()
             try:
-                self.revision, news = await in_database(frames.frames_after, self.room_id, self.revision)
+                languages = {viewer.language for viewer in self.viewers}
+                self.revision, news = await in_database(
+                    frames.frames_after, self.room_id, self.revision, languages
+                )
             except Exception:
                 logger.exception("Could not read the changes of room %s; looking again soon", self.room_id)
                 continue
-            for viewer in tuple(self.viewers):
-                viewer.push(news)
+            self.push(news)
 
 
 class Hub:
@@ -91,6 +120,7 @@ class Hub:
             asyncio.create_task(self._every(LOOK_AGAIN_SECONDS, self._look_again)),
             asyncio.create_task(self._every(RENEW_SECONDS, self._renew_leases)),
             asyncio.create_task(self._every(RECHECK_ACCESS_SECONDS, self._recheck_access)),
+            asyncio.create_task(self._every(LOOK_WHO_IS_HERE_SECONDS, self._look_who_is_here)),
         ]
 
     async def close(self) -> None:
@@ -108,9 +138,11 @@ class Hub:
         self._loop = None
 
     def _sleepers(self) -> list[Sleeper]:
-        groups: list[set[Any]] = [*self._waits.values(), *self._listeners.values()]
-        groups += [feed.viewers for feed in self._feeds.values()]
+        groups: list[set[Any]] = [*self._waits.values(), *self._listeners.values(), self._viewers()]
         return [sleeper for group in groups for sleeper in group]
+
+    def _viewers(self) -> set[Viewer]:
+        return {viewer for feed in self._feeds.values() for viewer in feed.viewers}
 
     # ---- who sleeps here
 
@@ -135,14 +167,14 @@ class Hub:
             feed = self._feeds[room_id] = Feed(room_id, revision)
             # The room may have changed between the caller's read and this moment, unheard.
             feed.wake()
-        feed.viewers.add(viewer)
+        feed.add(viewer)
         return feed.revision
 
     def remove_viewer(self, viewer: Viewer) -> None:
         for room_id in viewer.room_ids:
             feed = self._feeds.get(room_id)
             if feed:
-                feed.viewers.discard(viewer)
+                feed.remove(viewer)
                 if not feed.viewers:
                     self._feeds.pop(room_id).stop()
 
@@ -150,7 +182,19 @@ class Hub:
 
     def announce(self, room_id: int, question_id: str | None, is_settled: bool, **signal: Any) -> None:
         """A room changed, as told from any thread after commit."""
-        hint = {"room_id": room_id, "settled": question_id if is_settled else None}
+        self._send({"room_id": room_id, "settled": question_id if is_settled else None})
+
+    def tell_answering(self, question: Question, user: lifecycle.Person) -> None:
+        """Somebody has begun to fill in a card. Kept nowhere: it lapses by itself on the pages."""
+        told = {
+            "slug": question.room.slug,
+            "question_id": question.pk,
+            "user_id": str(user.pk),
+            "name": lifecycle.name_of(user),
+        }
+        self._send({"room_id": question.room_id, "answering": told})
+
+    def _send(self, hint: dict[str, Any]) -> None:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._announce_here, hint)
         elif _reaches_others(get_channel_layer()):
@@ -173,14 +217,18 @@ class Hub:
             logger.warning("Other processes get this change by looking again: %s", problem)
 
     def _take(self, hint: dict[str, Any]) -> None:
+        feed = self._feeds.get(hint["room_id"])
+        if "answering" in hint:
+            if feed:
+                feed.push([frames.answering_frame(**hint["answering"])])
+            return
         # Agents first: rendering cards can wait for the millisecond that this takes.
         for sleeper in self._waits.get(hint["settled"], ()):
             sleeper.wake()
-        room_id = hint["room_id"]
-        for sleeper in self._listeners.get(room_id, ()):
+        for sleeper in self._listeners.get(hint["room_id"], ()):
             sleeper.wake()
-        if room_id in self._feeds:
-            self._feeds[room_id].wake()
+        if feed:
+            feed.wake()
 
     async def _listen(self) -> None:
         layer = get_channel_layer()
@@ -231,8 +279,15 @@ class Hub:
         if self._waits:
             await in_database(lifecycle.renew_leases, list(self._waits))
 
+    async def _look_who_is_here(self) -> None:
+        people = {viewer.user_id for viewer in self._viewers() if viewer.many_rooms}
+        if people:
+            for room, names in await in_database(presence.renew_and_look, people, list(self._feeds)):
+                if room.pk in self._feeds:
+                    self._feeds[room.pk].show_people(room.slug, names)
+
     async def _recheck_access(self) -> None:
-        viewers = {viewer for feed in self._feeds.values() for viewer in feed.viewers}
+        viewers = self._viewers()
         by_session = defaultdict(list)
         for viewer in viewers:
             by_session[viewer.session_key].append(viewer)

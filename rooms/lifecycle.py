@@ -1,9 +1,9 @@
 """The life of a question, and the only writer of it.
 
-    ask ─> open ─┬─ answer ───> answered ─┐
-                 ├─ decline ──> declined ─┤
-                 ├─ expire ───> expired ──┼─> deliver: the result has reached the agent
-                 └─ withdraw ─> withdrawn ┘
+    ask ─> open ─┬─ answer ────────────> answered ─┐
+                 ├─ decline, ask_back ─> declined ─┤
+                 ├─ expire ────────────> expired ──┼─> deliver: the result has reached the agent
+                 └─ withdraw ──────────> withdrawn ┘
 
     wait_started / wait_ended: an agent is, or no longer is, waiting for an open question.
 
@@ -34,7 +34,7 @@ from rooms.models import (
     QuestionQuerySet,
     Room,
 )
-from rooms.payload import Ask, Choice, check_choices, parse_prompts
+from rooms.payload import Ask, Choice, check_choices, check_reply, parse_prompts
 from rooms.signals import room_changed
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
@@ -154,6 +154,13 @@ def decline(question: Question, user: Person, reason: str = "") -> Question:
     return _settle_in_time(question, Question.Status.DECLINED, given)
 
 
+def ask_back(question: Question, user: Person, text: str) -> Question:
+    """Settle without a choice, but with words for the agent, who may ask again."""
+    # Declined, so that agents who know nothing of replies take it for what it also is: nothing was chosen.
+    given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **_person(user))
+    return _settle_in_time(question, Question.Status.DECLINED, given)
+
+
 def withdraw(question: Question) -> Question:
     """Settle because the agent took its question back."""
     return _settle(question, Question.Status.WITHDRAWN)
@@ -211,10 +218,13 @@ def _settle(question: Question, status: Question.Status, given: Answer | None = 
 def _person(user: Person | None) -> dict[str, Any]:
     if user is None:
         return {}
-    username = user.get_username()
-    full_name = getattr(user, "get_full_name", str)()
-    name = (full_name or username)[:PERSON_NAME_LENGTH]
-    return {"user_id": user.pk, "username": username, "person_name": name}
+    return {"user_id": user.pk, "username": user.get_username(), "person_name": name_of(user)}
+
+
+def name_of(user: Person) -> str:
+    """The full name where there is one, else the user name."""
+    full_name: str = getattr(user, "get_full_name", str)()
+    return (full_name or user.get_username())[:PERSON_NAME_LENGTH]
 
 
 def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
@@ -301,8 +311,9 @@ def restore_room(room: Room) -> None:
 
 def say(room: Room, user: Person, content: str) -> Message:
     """A person writes to the agents of the room."""
-    sender = _person(user)["person_name"]
-    return post_message(room, user=user, sender=sender, sender_type=Message.SenderType.HUMAN, content=content)
+    return post_message(
+        room, user=user, sender=name_of(user), sender_type=Message.SenderType.HUMAN, content=content
+    )
 
 
 def post_message(room: Room, **fields: Any) -> Message:

@@ -67,6 +67,7 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
     ("POST", "api-claude-code"): (hooks.claude_code, False),
     ("GET", "room-stream"): (streams.stream_room, False),
     ("GET", "inbox-stream"): (streams.stream_inbox, False),
+    ("POST", "inbox-stream"): (streams.stream_inbox, False),
     ("GET", "healthz"): (healthz, False),
     ("GET", "readyz"): (readyz, False),
 }

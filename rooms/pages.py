@@ -1,9 +1,10 @@
 """The pages that people see. Every form works without JavaScript; with it htmx swaps single cards."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -14,12 +15,14 @@ from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, lifecycle, timeline
+from rooms import access, cards, lifecycle, preferences, presence, timeline
 from rooms.fields import InvalidPayload
-from rooms.forms import Draft, MessageForm, SkipForm, read_drafts
+from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_reply
+from rooms.hub import hub
 from rooms.models import Answer, Message, Question, Room
 from rooms.payload import parse_prompts
 
@@ -27,6 +30,9 @@ from rooms.payload import parse_prompts
 ENTRIES_PER_PAGE = 30
 # More open cards than anybody reads at once; the heading gives the real number.
 OPEN_CARDS = 100
+
+# The newest keys; all of them are on the Connect page.
+AGENTS_SHOWN = 8
 
 View = Callable[..., HttpResponse]
 
@@ -83,13 +89,8 @@ def inbox(request: HttpRequest) -> HttpResponse:
         "page": "inbox",
         "cards": _cards(request, shown),
         "open_shown": OPEN_CARDS,
-        "stream": f"{reverse('ask_bridge:inbox-stream')}?since={_cursor(rooms)}",
     }
     return render(request, "ask_bridge/inbox.html", context)
-
-
-def _cursor(rooms: list[Room]) -> str:
-    return ",".join(f"{room.slug}:{room.revision}" for room in rooms)
 
 
 @page
@@ -112,13 +113,14 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     open_questions = (
         Question.objects.with_answer().open().filter(room=own_room).order_by("position")[:OPEN_CARDS]
     )
-    around = surroundings(request)
+    around = surroundings(request, room=own_room)
     context |= around | {
         "open_count": around["open_counts"][own_room.pk],
         "cards": [] if before else _cards(request, open_questions),
         "open_shown": OPEN_CARDS,
         "is_past": bool(before),
-        "stream": _stream_of(own_room),
+        "people": _people_here(request, own_room),
+        "agents": own_room.keys.usable()[:AGENTS_SHOWN],
     }
     return render(request, "ask_bridge/room_detail.html", context)
 
@@ -131,12 +133,7 @@ def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
-    context = {
-        **surroundings(request),
-        "room": asked.room,
-        "card": card,
-        "stream": _stream_of(asked.room),
-    }
+    context = {**surroundings(request, room=asked.room), "card": card}
     return render(request, "ask_bridge/question_detail.html", context, status=status)
 
 
@@ -150,8 +147,21 @@ def stream(request: HttpRequest, room: str = "") -> HttpResponse:
     return HttpResponse("Live updates need an ASGI server.", status=501, content_type="text/plain")
 
 
-def _stream_of(room: Room) -> str:
-    return f"{reverse('ask_bridge:room-stream', args=(room.slug,))}?since={room.revision}"
+def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:
+    """Where this page hears of changes: of all rooms, so that one stream serves every tab of a browser."""
+    # The room that is shown was read before its cards; changes after that are still to come.
+    revisions = {room.slug: room.revision for room in [*rooms, *filter(None, [shown])]}
+    parameters = {
+        "person": str(request.user.pk),
+        "language": get_language() or "",
+        "since": ",".join(f"{slug}:{revision}" for slug, revision in revisions.items()),
+    }
+    return f"{reverse('ask_bridge:inbox-stream')}?{urlencode(parameters, safe=':,')}"
+
+
+def _people_here(request: HttpRequest, room: Room) -> list[str]:
+    """Who has a page open; whoever asks has one now."""
+    return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
 
 
 def _cards(request: HttpRequest, questions: Any) -> list[str]:
@@ -173,8 +183,10 @@ def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> li
     return groups
 
 
-def surroundings(request: HttpRequest, rooms: list[Room] | None = None) -> dict[str, Any]:
-    """What stands around every page: the person's rooms and how many questions are open in each."""
+def surroundings(
+    request: HttpRequest, rooms: list[Room] | None = None, *, room: Room | None = None
+) -> dict[str, Any]:
+    """What stands around every page: the person's rooms, how many questions are open in each, the stream."""
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
     counts = Counter(
         dict(
@@ -185,11 +197,19 @@ def surroundings(request: HttpRequest, rooms: list[Room] | None = None) -> dict[
             .annotate(count=Count("pk"))
         )
     )
-    links = [{"room": room, "open_count": counts[room.pk]} for room in rooms]
+    chosen = preferences.preferences_of(request.user)
+    muted = preferences.muted_room_ids(chosen)
+    links = [{"room": link, "open_count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
     return {
+        "room": room,
+        "stream": _stream_address(request, rooms, room),
         "room_links": links,
         "open_counts": counts,
         "open_total": counts.total(),
+        # What the tab and the rail call for: all that is open, but for muted rooms.
+        "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
+        "preferences": chosen,
+        "muted_room_ids": muted,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
 
@@ -206,7 +226,7 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     try:
         settled = lifecycle.answer(asked, choices, via=Answer.Via.WEB, user=request.user)
     except InvalidPayload as problem:
-        return _not_sent(request, asked, drafts, problem)
+        return _not_sent(request, asked, problem, drafts)
     except lifecycle.AlreadySettled as late:
         return _too_late(request, late.question, drafts)
     return _settled(request, settled)
@@ -220,8 +240,30 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     try:
         settled = lifecycle.decline(asked, request.user, reason)
     except lifecycle.AlreadySettled as late:
-        return _too_late(request, late.question, [])
+        return _too_late(request, late.question, words=reason)
     return _settled(request, settled)
+
+
+@form
+def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    asked = access.question_for(request.user, room, question_id)
+    reply = read_reply(request.POST)
+    try:
+        settled = lifecycle.ask_back(asked, request.user, reply)
+    except InvalidPayload as problem:
+        return _not_sent(request, asked, problem, words=reply)
+    except lifecycle.AlreadySettled as late:
+        return _too_late(request, late.question, words=reply)
+    return _settled(request, settled)
+
+
+@form
+def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    """Somebody has begun to fill in a card: the others see their name on it."""
+    asked = access.question_for(request.user, room, question_id)
+    if asked.is_open:
+        hub.tell_answering(asked, request.user)
+    return HttpResponse(status=204)
 
 
 def _settled(request: HttpRequest, settled: Question) -> HttpResponse:
@@ -233,9 +275,15 @@ def _settled(request: HttpRequest, settled: Question) -> HttpResponse:
 
 
 def _not_sent(
-    request: HttpRequest, asked: Question, drafts: list[Draft], problem: InvalidPayload
+    request: HttpRequest,
+    asked: Question,
+    problem: InvalidPayload,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
 ) -> HttpResponse:
     """Say what is missing and keep what was filled in."""
+    if not asked.is_open:
+        return _too_late(request, asked, drafts, words)
     texts = [_name_of(error.field, asked) + error.message for error in problem.errors]
     if is_htmx(request):
         # The form stays as it is under the person's fingers; only the sentence arrives.
@@ -245,7 +293,7 @@ def _not_sent(
         response["HX-Retarget"] = f"#errors-{asked.pk}"
         response["HX-Reswap"] = "innerHTML"
         return response
-    card = cards.render_draft(asked, drafts, texts, get_token(request))
+    card = cards.render_draft(asked, texts, get_token(request), drafts, words)
     return _question_page(request, asked, card, status=422)
 
 
@@ -257,9 +305,11 @@ def _name_of(field: str, asked: Question) -> str:
     return ""
 
 
-def _too_late(request: HttpRequest, settled: Question, drafts: list[Draft]) -> HttpResponse:
+def _too_late(
+    request: HttpRequest, settled: Question, drafts: Sequence[Draft] = (), words: str | None = None
+) -> HttpResponse:
     """Name the winner, show what they chose, keep what this person had filled in."""
-    card = cards.render_lost(settled, request.user.pk, drafts)
+    card = cards.render_lost(settled, request.user.pk, drafts, words)
     if is_htmx(request):
         return HttpResponse(card, status=409)
     return _question_page(request, settled, card, status=409)

@@ -29,7 +29,7 @@ LABEL_LENGTH = 200
 DESCRIPTION_LENGTH = 1_000
 PREVIEW_LENGTH = 8_000
 CONTEXT_LENGTH = 8_000
-FREE_TEXT_LENGTH = 4_000  # Other, notes and the reason of a skip
+FREE_TEXT_LENGTH = 4_000  # Other, notes, the reason of a skip and a reply instead of a choice
 AGENT_NAME_LENGTH = 80
 HEADER_LENGTH = 80  # Claude Code does not enforce its own 12: accepted, and shown shortened
 IDENTIFIER_LENGTH = 200
@@ -271,6 +271,18 @@ def _what_is_wrong(prompt: Prompt, choice: Choice | None) -> str | None:
     if count > 1 and not prompt.multi_select:
         return f"takes one answer, got {count}"
     return None
+
+
+def check_reply(text: str) -> str:
+    """What a person writes instead of choosing, or InvalidPayload: there must be something to read."""
+    text = text.strip()
+    if not text:
+        problem = "write what the agent should know before you choose"
+    elif len(text) > FREE_TEXT_LENGTH:
+        problem = f"the reply is too long: {len(text):,} characters, {FREE_TEXT_LENGTH:,} are allowed"
+    else:
+        return text
+    raise InvalidPayload([FieldError(field="reply", message=problem)])
 
 
 def parse_ask(body: object) -> Ask:

@@ -39,12 +39,19 @@ class Viewer(Sleeper):
     """A page that watches some rooms: gets its frames pushed."""
 
     def __init__(
-        self, user_id: Any, session_key: str | None, room_ids: set[int], *, many_rooms: bool
+        self,
+        user_id: Any,
+        session_key: str | None,
+        room_ids: set[int],
+        language: str,
+        *,
+        many_rooms: bool,
     ) -> None:
         super().__init__()
         self.user_id = user_id
         self.session_key = session_key
         self.room_ids = room_ids
+        self.language = language
         self.many_rooms = many_rooms
         self._frames: deque[Frame] = deque()
 
@@ -56,11 +63,17 @@ class Viewer(Sleeper):
 
     def catch_up(self, room: str, revision: int, frames: list[Frame]) -> None:
         """Replay comes first; what was pushed meanwhile for these revisions is older and must not follow."""
-        newer = [frame for frame in self._frames if frame.room != room or frame.revision > revision]
+        newer = [
+            frame
+            for frame in self._frames
+            if frame.room != room or frame.revision is None or frame.revision > revision
+        ]
         self._frames = deque([*frames, *newer])
 
     def take(self) -> bytes:
         """All frames that wait to be sent."""
-        frames = [frame.encode(self.user_id, many_rooms=self.many_rooms) for frame in self._frames]
+        frames = [
+            frame.encode(self.user_id, self.language, many_rooms=self.many_rooms) for frame in self._frames
+        ]
         self._frames.clear()
         return b"".join(frames)

@@ -22,27 +22,39 @@ async def stream_room(exchange: Exchange, room: str) -> None:
 
 
 async def stream_inbox(exchange: Exchange) -> None:
-    """The changes of all rooms that this person may see."""
+    """The changes of all rooms that this person may see; a page may send its cursors as a form."""
+    if exchange.request.method == "POST":
+        await exchange.read_body()
     await _stream_rooms(exchange, None)
 
 
 async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
-    session_key = exchange.request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    asked = exchange.request
+    session_key = asked.COOKIES.get(settings.SESSION_COOKIE_NAME)
     user_id, rooms = await in_database(_watchable_rooms, session_key, slug)
-    viewer = Viewer(user_id, session_key, {room.pk for room in rooms}, many_rooms=slug is None)
+    if asked.GET.get("person", str(user_id)) != str(user_id):
+        # Somebody else has signed in since in this browser: their changes are not for the old page.
+        raise access.SignedOut
+    language = _language(asked.GET.get("language", ""))
+    room_ids = {room.pk for room in rooms}
+    viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
     watching = None
     try:
         heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
         await exchange.open_stream()
         watching = exchange.watch(viewer)
-        for room, since in _cursors(exchange.request, rooms, slug):
+        cursors = _cursors(asked, slug)
+        for room, since in _beginnings(cursors, rooms):
             if since is None:
                 viewer.catch_up(room.slug, *await in_database(frames.open_frames, room.pk))
             elif since < 0:
                 viewer.catch_up(room.slug, room.revision, [frames.reset_frame(room.slug, room.revision)])
             elif since != heard[room.pk]:
                 # The feed may be ahead of what was read before joining it, and does not repeat itself.
-                viewer.catch_up(room.slug, *await in_database(frames.frames_after, room.pk, since))
+                viewer.catch_up(
+                    room.slug, *await in_database(frames.frames_after, room.pk, since, [language])
+                )
+        viewer.push([frames.gone_frame(gone) for gone in cursors.keys() - {room.slug for room in rooms}])
         await exchange.write(viewer.take())
         while not viewer.is_gone and not hub.is_closing:
             was_woken = await viewer.sleep(COMMENT_SECONDS)
@@ -64,24 +76,33 @@ def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, li
     return user.pk, [access.room_for(user, slug)]
 
 
-def _cursors(request: ASGIRequest, rooms: list[Room], slug: str | None) -> list[tuple[Room, int | None]]:
-    """Where each room's replay begins: -1 where the page named a cursor that means nothing to us, None for a
-    room that the page has not heard of.
+def _cursors(request: ASGIRequest, slug: str | None) -> dict[str, str]:
+    """Where the page says that it is, by room.
 
-    A room's stream has plain revisions, the inbox has `room:revision` pairs. Its last event id names one room
-    only; the others replay from where the page began, which is more than needed and harmless.
+    A room's stream has plain revisions, the one of all rooms has `room:revision` pairs. Its last event id
+    names one room only; the others replay from where the page began, which is more than needed and harmless.
     """
-    since = request.GET.get("since", "")
+    since = request.POST.get("since") or request.GET.get("since", "")
     last_event_id = request.headers.get("Last-Event-ID", "")
     if slug is not None:
         pairs = [f"{slug}:{cursor}" for cursor in (since, last_event_id) if cursor]
     else:
         pairs = [*since.split(","), last_event_id]
-    named = dict(pair.split(":", 1) for pair in pairs if ":" in pair)
-    if not named:
+    return dict(pair.split(":", 1) for pair in pairs if ":" in pair)
+
+
+def _beginnings(cursors: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
+    """Where each room's replay begins: -1 where the page named a cursor that means nothing to us, None for a
+    room that the page has not heard of."""
+    if not cursors:
         return []
-    return [(room, _revision(named[room.slug]) if room.slug in named else None) for room in rooms]
+    return [(room, _revision(cursors[room.slug]) if room.slug in cursors else None) for room in rooms]
 
 
 def _revision(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+
+
+def _language(code: str) -> str:
+    """The language that the page is in, if it is one of the site's."""
+    return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE

@@ -6,24 +6,29 @@ The names are a contract: `live.py` takes some of these calls before Django does
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from rooms import api, connect, pages
+from rooms import api, connect, manifest, pages, settings_page
 
 app_name = "ask_bridge"
 
 urlpatterns = [
     path("", pages.inbox, name="inbox"),
     path("stream", pages.stream, name="inbox-stream"),
+    path("settings", settings_page.settings_page, name="settings"),
+    path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("rooms/<slug:room>", pages.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
     path("rooms/<slug:room>/stream", pages.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
+    path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),
     path("rooms/<slug:room>/connect/keys", connect.keys, name="connect-keys"),
     path("rooms/<slug:room>/connect/test", connect.send_test_question, name="send-test-question"),
     path("ask-bridge.pyz", connect.client_archive, name="client-archive"),
     path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/answering", pages.answering, name="answering"),
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
     path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
     path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
     path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),

@@ -19,6 +19,7 @@ Absolute = Callable[[str], str]
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Status = Literal["open", "answered", "declined", "expired", "withdrawn"]
+Kind = Literal["choice", "skip", "reply"]
 
 
 class AgentObject(TypedDict):
@@ -55,6 +56,9 @@ class ChoiceObject(TypedDict):
 
 
 class AnswerObject(TypedDict):
+    """`kind` is `reply` when a person asks back instead of choosing: `reason` is then what they wrote."""
+
+    kind: Kind
     by: PersonObject | None
     via: Literal["web", "terminal", "api", "default"]
     at: Moment
@@ -139,12 +143,20 @@ def answer_object(answer: Answer | None) -> AnswerObject | None:
         return None
     by = PersonObject(username=answer.username, name=answer.person_name)
     return AnswerObject(
+        kind=_kind(answer),
         by=by if answer.username else None,
         via=answer.via,  # type: ignore[typeddict-item] # a TextChoices value
         at=time(answer.answered_at),
         answers=answer.choices,
         reason=answer.reason or None,
     )
+
+
+def _kind(answer: Answer) -> Kind:
+    if answer.asks_back:
+        return "reply"
+    # Every prompt of a question that somebody or its default decided has a choice.
+    return "choice" if answer.choices else "skip"
 
 
 def message_object(entry: Entry) -> MessageObject:
@@ -192,6 +204,7 @@ def _response_content(answer: Answer) -> dict[str, Any]:
         "questionMessageId": answer.question_id,
         "selectedOptions": [label for choice in answer.choices for label in choice["selectedOptions"]],
         "status": answer.question.status,
+        "kind": _kind(answer),
         "via": answer.via,
         "answers": answer.choices,
         "reason": answer.reason or None,

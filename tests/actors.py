@@ -276,6 +276,10 @@ class Person(Visitor):
         path = f"/rooms/{question['room']}/questions/{question['id']}/skip"
         assert self.post(path, {"reason": reason}).status == 303
 
+    def ask_back(self, question: Any, text: str) -> None:
+        path = f"/rooms/{question['room']}/questions/{question['id']}/reply"
+        assert self.post(path, {"reply": text}).status == 303
+
     def say(self, content: str, room: str = "") -> None:
         reply = self.post(f"/rooms/{room or self.room}/messages", {"content": content})
         assert reply.status == 302
@@ -284,7 +288,7 @@ class Person(Visitor):
     room = ""
 
     def page_cursor(self, room: str) -> str:
-        found = re.search(r"/stream\?since=(\d+)", self.get(f"/rooms/{room}").text)
+        found = re.search(rf"/stream\?[^\"]*since=(?:[^\"]*,)?{room}:(\d+)", self.get(f"/rooms/{room}").text)
         assert found
         return found.group(1)
 

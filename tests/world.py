@@ -10,10 +10,10 @@ from tests.actors import Agent, Person
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
 
 PASSWORD = secrets.token_urlsafe(12)
-PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind"}
+PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind", "eli": "Eli Novak"}
 MEMBER = "dora"
 # Every test takes a room of its own, so that none sees another's questions.
-OPEN_ROOMS = [f"room-{number:02}" for number in range(80)]
+OPEN_ROOMS = [f"room-{number:02}" for number in range(160)]
 PRIVATE_ROOMS = [f"private-{number:02}" for number in range(10)]
 
 # Runs inside the site's own environment, once: a command per room would cost a second each.

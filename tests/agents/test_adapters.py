@@ -40,6 +40,17 @@ def test_sdk_callback_answers_from_the_room_and_tells_of_a_skip(
         assert conversation.result(PATIENCE_SECONDS)[-1].result == "Thanks."  # type: ignore[union-attr]
 
 
+def test_sdk_callback_tells_of_a_reply(claude_with: WhichClaude, room: Agent, ana: Person) -> None:
+    claude = claude_with(call := ask(DATABASE))
+    callback = ask_bridge_can_use_tool(Client(address(room), room.key, room.room))
+    with claude.in_sdk(callback):
+        ana.ask_back(the_question(room), "How large?")
+        assert claude.script.result_of(call).text == (
+            'Ana Costa asks back instead of choosing: "How large?". Answer that in your next message, '
+            "and ask the question again if it is still open."
+        )
+
+
 def test_sdk_callback_lets_other_tools_run(claude_with: WhichClaude, room: Agent) -> None:
     claude = claude_with(call := Call("Bash", {"command": "touch made-by-claude", "description": "Touch"}))
     callback = ask_bridge_can_use_tool(Client(address(room), room.key, room.room))

@@ -103,6 +103,22 @@ def test_a_skip_tells_the_model_who_and_why(hooked: Callable[..., Claude], room:
     assert "Ana Costa chose not to answer: Ask again tomorrow" in told
 
 
+def test_a_reply_makes_the_model_answer_and_ask_again(
+    hooked: Callable[..., Claude], room: Agent, ana: Person
+) -> None:
+    asked_back, again = ask(DATABASE), ask(DATABASE)
+    claude = hooked(asked_back, again)
+    with claude.running(*MAY_ASK):
+        ana.ask_back(first := the_question(room), "How large does it get?")
+        told = claude.script.result_of(asked_back)
+        assert told.is_error
+        assert 'Ana Costa asks back instead of choosing: "How large does it get?".' in told
+        second = the_question(room)
+        assert second["id"] != first["id"]
+        ana.answer(second, "SQLite")
+        assert '"Which database?"="SQLite"' in claude.script.result_of(again)
+
+
 def test_parallel_calls_are_two_cards(hooked: Callable[..., Claude], room: Agent, ana: Person) -> None:
     database, toppings = ask(DATABASE), ask(TOPPINGS)
     claude = hooked([database, toppings])

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -19,20 +20,25 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield running
 
 
-# Not for the whole session: as long as it runs, this thread has an event loop and tests of others cannot.
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def how_to_launch() -> dict[str, Any]:
+    """The Chromium of this machine: Playwright has its own, but not everybody can download it."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail("Chromium is missing: scripts/test-services should have installed it")
         pytest.skip("needs Chromium: install the package chromium")
-    # Playwright brings browsers of its own, but not every machine can download them.
+    return {
+        "executable_path": program,
+        "args": ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
+    }
+
+
+# Not for the whole session: as long as it runs, this thread has an event loop and tests of others cannot.
+@pytest.fixture(scope="module")
+def chromium(how_to_launch: dict[str, Any]) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
-        )
+        browser = playwright.chromium.launch(**how_to_launch)
         yield browser
         browser.close()
 

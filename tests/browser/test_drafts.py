@@ -64,7 +64,7 @@ def test_a_draft_is_for_its_writer_alone(
     cookies = bridge.person("ben", bridge.site).cookies
     context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
     page.reload()
-    expect(page.get_by_text("Ben Okafor")).to_be_visible()
+    expect(page.get_by_role("banner").get_by_text("Ben Okafor")).to_be_visible()
     expect(page.get_by_role("radio", name="Other")).not_to_be_checked()
 
 

@@ -2,12 +2,142 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.actors import Agent
 from tests.browser.test_the_whole_path import TWO_PROMPTS
+from tests.world import World
 
 RoomPage = Callable[..., Page]
+
+
+def tab_to(page: Page, target: Locator) -> None:
+    """As somebody without a mouse gets there."""
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if target.evaluate("(element) => element === document.activeElement"):
+            return
+    expect(target).to_be_focused()
+
+
+def test_from_the_login_to_the_answer_without_a_mouse(
+    agent: Agent, open_browser: Callable[..., BrowserContext], password: str
+) -> None:
+    first, second = agent.ask(), agent.ask(questions=TWO_PROMPTS)
+    page = open_browser("").new_page()
+    page.goto(f"/rooms/{agent.room}")
+    expect(page.get_by_label("User name")).to_be_focused()
+    page.keyboard.type("cleo")
+    page.keyboard.press("Tab")
+    page.keyboard.type(password)
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name=agent.room)).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+
+    page.keyboard.press("j")
+    card = page.locator(f"#card-{first['id']}")
+    expect(card).to_be_focused()
+    tab_to(page, card.get_by_role("radio", name="PostgreSQL"))
+    page.keyboard.press("ArrowDown")
+    expect(card.get_by_role("radio", name="SQLite")).to_be_checked()
+    assert agent.read(first["id"])["status"] == "open"
+    page.keyboard.press("Enter")
+    expect(card).to_contain_text("Answered by you")
+    expect(card.locator("summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("heading", name="Which database?")).to_be_visible()
+
+    page.keyboard.press("j")
+    card = page.locator(f"#card-{second['id']}")
+    expect(card).to_be_focused()
+    tab_to(page, card.get_by_role("radio", name="Now"))
+    page.keyboard.press("Space")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    tab_to(page, card.get_by_role("checkbox", name="Unit tests"))
+    page.keyboard.press("Space")
+    tab_to(page, card.get_by_role("checkbox", name="Other"))
+    page.keyboard.press("Space")
+    expect(card.get_by_label("Your own answer to: Which checks")).to_be_focused()
+    page.keyboard.type("License scan")
+    page.keyboard.press("Control+Enter")
+    expect(card).to_contain_text("Checks: Unit tests, License scan")
+    expect(card).to_contain_text("Time: Now")
+
+
+def test_writing_to_the_agents_without_a_mouse(agent: Agent, room_page: RoomPage) -> None:
+    page = room_page()
+    field = page.get_by_label("Message the agents")
+    tab_to(page, field)
+    page.keyboard.type("Please hurry")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(field).to_be_focused()
+    page.keyboard.type("Please")
+    tab_to(page, page.get_by_role("button", name="Send", exact=True))
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-text")).to_have_count(2)
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
+
+
+def answered_by_ben(agent: Agent, bridge: World, question: dict[str, str]) -> None:
+    bridge.person("ben").answer(question, "SQLite")
+
+
+def withdrawn(agent: Agent, bridge: World, question: dict[str, str]) -> None:
+    agent.call("DELETE", f"/api/v1/questions/{question['id']}")
+
+
+@pytest.mark.parametrize("settle", [answered_by_ben, withdrawn])
+@pytest.mark.parametrize("place", ["card", "option", "text", "reason"])
+def test_the_focus_stays_on_a_card_that_somebody_else_settles(
+    agent: Agent, bridge: World, room_page: RoomPage, place: str, settle: Callable[..., None]
+) -> None:
+    question = agent.ask()
+    page = room_page()
+    card = page.locator(f"#card-{question['id']}")
+    page.keyboard.press("j")
+    if place == "option":
+        page.keyboard.press("1")
+    elif place == "text":
+        page.keyboard.press("3")
+    elif place == "reason":
+        page.keyboard.press("s")
+    settle(agent, bridge, question)
+    expect(card.locator(".badge")).to_be_visible()
+    expect(card.locator("summary")).to_be_focused()
+
+
+def test_the_focus_stays_on_a_card_that_one_skips(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_contain_text("Skipped by you")
+    expect(page.locator(".settled > summary")).to_be_focused()
+
+
+def test_the_preview_of_each_option_can_be_read_and_scrolled(agent: Agent, room_page: RoomPage) -> None:
+    lines = "\n".join(f"{number:3} {'wide ' * 10}" for number in range(100))
+    options = [{"label": label, "preview": f"{label}\n{lines}"} for label in ("Left", "Right")]
+    agent.ask(questions=[{"question": "Which layout?", "header": "Layout", "options": options}])
+    page = room_page()
+    page.keyboard.press("j")
+    tab_to(page, page.get_by_role("radio", name="Left"))
+    page.keyboard.press("ArrowDown")
+    preview = page.get_by_label("Preview of Right")
+    expect(preview).to_have_css("opacity", "1")
+    expect(page.get_by_label("Preview of Left")).to_have_css("opacity", "0")
+    page.keyboard.press("Tab")
+    expect(preview).to_be_focused()
+    page.keyboard.press("End")
+    page.wait_for_function("(preview) => preview.scrollTop > 0", arg=preview.element_handle())
 
 
 def test_j_and_k_move_between_cards(agent: Agent, room_page: RoomPage) -> None:

@@ -10,9 +10,6 @@ from tests.world import World
 
 RoomPage = Callable[..., Page]
 
-CUT_OFF = "htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()"
-OPEN_AGAIN = "htmx.find('#layout')['htmx-internal-data'].sseEventSource.open()"
-
 
 def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: RoomPage) -> None:
     above, below = agent.ask(), agent.ask()
@@ -73,20 +70,6 @@ def test_half_typed_words_outlive_expiry_and_its_delivery(agent: Agent, room_pag
     agent.send("picked up")
     expect(page.get_by_text("picked up")).to_be_visible()
     expect(card).to_contain_text("half a thought")
-
-
-def test_a_page_too_far_behind_loads_itself_anew(agent: Agent, room_page: RoomPage) -> None:
-    page = room_page()
-    page.evaluate(CUT_OFF)
-    for number in range(310):
-        agent.send(f"line {number}.")
-    question = agent.ask()
-    page.evaluate(OPEN_AGAIN)
-    expect(page.locator(f"#card-{question['id']}")).to_be_visible()
-    expect(page.get_by_text("line 309.")).to_be_visible()
-    # And it listens on.
-    agent.send("afterwards")
-    expect(page.get_by_text("afterwards")).to_be_visible()
 
 
 def test_what_was_typed_can_be_sent_after_signing_in_again(

@@ -49,6 +49,38 @@ def test_skipping(agent: Agent, open_browser) -> None:
     assert agent.read(question["id"])["status"] == "declined"
 
 
+def test_asking_back(agent: Agent, open_browser) -> None:
+    question = agent.ask()
+    page = plain(open_browser, agent)
+    page.get_by_text("Ask back", exact=True).click()
+    field = page.get_by_label("Your reply to the agent")
+    field.fill("   ")
+    page.get_by_role("button", name="Send to the agent").click()
+    expect(page.get_by_role("alert").filter(has_text="Write what the agent should know")).to_be_visible()
+    expect(field).to_have_value("   ")
+    field.fill("How large does it get?")
+    page.get_by_role("button", name="Send to the agent").click()
+    expect(page).to_have_url(question["url"])
+    expect(page.get_by_role("article")).to_contain_text("Asked back by you")
+    expect(page.get_by_role("article")).to_contain_text("“How large does it get?”")
+    assert agent.read(question["id"])["answer"]["kind"] == "reply"
+
+
+def test_a_late_reply_names_the_winner_and_keeps_the_words(agent: Agent, open_browser) -> None:
+    agent.ask()
+    ana, ben = plain(open_browser, agent, "ana"), plain(open_browser, agent, "ben")
+    ana.get_by_role("radio", name="SQLite").check()
+    ana.get_by_role("button", name="Submit").click()
+    ben.get_by_text("Ask back", exact=True).click()
+    ben.get_by_label("Your reply to the agent").fill("How large does it get?")
+    with ben.expect_response(lambda response: response.request.method == "POST") as reply:
+        ben.get_by_role("button", name="Send to the agent").click()
+    assert reply.value.status == 409
+    card = ben.get_by_role("article")
+    expect(card).to_contain_text("Answered by Ana Costa")
+    expect(card).to_contain_text("How large does it get?")
+
+
 def test_a_late_answer_names_the_winner_and_keeps_the_words(agent: Agent, open_browser) -> None:
     agent.ask()
     ana, ben = plain(open_browser, agent, "ana"), plain(open_browser, agent, "ben")

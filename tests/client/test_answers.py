@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from bridge_client import Answered, Choice, Declined, Expired, Person, Question, StillOpen, Withdrawn
+from bridge_client import (
+    Answered,
+    AskedBack,
+    Choice,
+    Declined,
+    Expired,
+    Person,
+    Question,
+    StillOpen,
+    Withdrawn,
+)
 from bridge_client.answers import (
     NOT_ANSWERED_THERE,
     Allow,
@@ -76,6 +86,28 @@ def test_an_empty_answer_is_never_passed_on() -> None:
 def test_a_skip_names_who_and_why() -> None:
     assert decide(Declined(QUESTION, ANA, "Ask Ben"), INPUT) == Deny("Ana Costa chose not to answer: Ask Ben")
     assert decide(Declined(QUESTION, ANA, ""), INPUT) == Deny("Ana Costa chose not to answer.")
+
+
+def test_a_reply_asks_the_model_to_answer_and_to_ask_again() -> None:
+    sentence = (
+        '{} asks back instead of choosing: "How large does it get?". Answer that in your next message, '
+        "and ask the question again if it is still open."
+    )
+    reply = "How large does it get?"
+    assert decide(AskedBack(QUESTION, ANA, reply), INPUT) == Deny(sentence.format("Ana Costa"))
+    assert decide(AskedBack(QUESTION, None, reply), INPUT) == Deny(sentence.format("Somebody"))
+
+
+def test_the_wire_tells_a_reply_from_a_skip() -> None:
+    def result(**answer: Any) -> Any:
+        return Question.from_wire({"id": "q_1", "status": "declined", "answer": answer}).result
+
+    assert type(result(kind="reply", reason="Why?")) is AskedBack
+    assert type(result(kind="skip", reason="Later")) is Declined
+    # A bridge from before there were replies.
+    assert type(result(reason="Later")) is Declined
+    # Whoever knows only skips is right about a reply too: nothing was chosen.
+    assert isinstance(result(kind="reply", reason="Why?"), Declined)
 
 
 def test_a_default_says_that_it_is_one() -> None:

@@ -87,6 +87,22 @@ def test_declined_is_3(command: Command, agent: Agent, person: Person) -> None:
     assert "Ana Costa chose not to answer: Ask Ben" in errors
 
 
+def test_asked_back_is_3_with_the_text(command: Command, agent: Agent, person: Person) -> None:
+    with command.start(*GO_ON) as process:
+        person.ask_back(open_question(agent), "Where to?")
+        code, printed, errors = ends(process)
+    assert (code, printed) == (3, "")
+    assert 'ask-bridge: Ana Costa asks back instead of choosing: "Where to?".' in errors
+
+
+def test_asked_back_as_json_says_so(command: Command, agent: Agent, person: Person) -> None:
+    with command.start(*GO_ON, "--json") as process:
+        person.ask_back(open_question(agent), "Where to?")
+        code, printed, _ = ends(process)
+    answer = json.loads(printed)["answer"]
+    assert (code, answer["kind"], answer["reason"]) == (3, "reply", "Where to?")
+
+
 def test_expired_is_4(command: Command) -> None:
     done = command.run(*GO_ON, "--timeout", "0.3")
     assert (done.returncode, done.stdout) == (4, "")

@@ -7,6 +7,7 @@ import pytest
 
 from bridge_client import (
     Answered,
+    AskedBack,
     Cancellation,
     Cancelled,
     Choice,
@@ -84,6 +85,16 @@ def test_a_skip_is_declined_with_its_reason(client: Client, person: Somebody) ->
     assert isinstance(result, Declined)
     assert result.reason == "Not mine to decide"
     assert result.by == Person("ana", "Ana Costa")
+
+
+def test_a_reply_is_typed_as_one(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE)
+    person.ask_back(question.data, "How large does it get?")
+    result = client.wait(question.id, 10)
+    assert isinstance(result, AskedBack)
+    assert result.reason == "How large does it get?"
+    assert result.by == Person("ana", "Ana Costa")
+    assert result.question.data["answer"]["kind"] == "reply"
 
 
 def test_a_deadline_without_a_default_is_expired(client: Client) -> None:

@@ -114,6 +114,23 @@ def test_a_skip_is_a_deny_with_name_and_reason(command: Command, agent: Agent, p
     }
 
 
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_a_reply_is_a_deny_that_asks_back(command: Command, agent: Agent, person: Person, event: str) -> None:
+    with command.start("hook", stdin=envelope(event)) as process:
+        person.ask_back(waiting_question(agent), "How large?")
+        code, printed, _ = ends(process)
+    assert code == 0
+    sentence = (
+        'Ana Costa asks back instead of choosing: "How large?". Answer that in your next message, '
+        "and ask the question again if it is still open."
+    )
+    said = {
+        "PreToolUse": {"permissionDecision": "deny", "permissionDecisionReason": sentence},
+        "PermissionRequest": {"decision": {"behavior": "deny", "message": sentence}},
+    }
+    assert hook_output(printed) == {"hookEventName": event, **said[event]}
+
+
 def test_when_nobody_answers_the_dialog_takes_over(command: Command, agent: Agent) -> None:
     done = command.run("hook", "--timeout", "0.5", stdin=envelope())
     assert (done.returncode, done.stdout) == (0, "")

@@ -165,6 +165,7 @@ def test_a_click_answers_the_call(command: Command, agent: Agent, person: Person
         assert data(result) == {
             "status": "answered",
             "question_id": question["id"],
+            "kind": "choice",
             "answers": [answer],
             "by": {"username": "ana", "name": "Ana Costa"},
             "via": "web",
@@ -238,7 +239,22 @@ def test_a_skip_comes_with_who_and_why(command: Command, agent: Agent, person: P
         assert data(result)["status"] == "declined"
         assert data(result)["by"]["name"] == "Ana Costa"
         assert data(result)["message"] == "Ana Costa chose not to answer: Not mine to decide"
+        assert data(result)["kind"] == "skip"
         assert "answers" not in data(result)
+
+    run(test)
+
+
+def test_a_reply_comes_with_what_they_ask(command: Command, agent: Agent, person: Person) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
+            await asyncio.to_thread(person.ask_back, await asked(agent), "How large?")
+            result = await calling
+        assert (data(result)["status"], data(result)["kind"]) == ("declined", "reply")
+        assert data(result)["reason"] == "How large?"
+        assert data(result)["message"].startswith('Ana Costa asks back instead of choosing: "How large?".')
+        assert not result.is_error
 
     run(test)
 
@@ -475,6 +491,20 @@ def test_a_permission_prompt_that_is_skipped_is_denied_with_the_reason(
             await asyncio.to_thread(skip, person, await asked(agent), "Later")
             message = "Ana Costa chose not to answer: Later"
             assert decision(await calling) == {"behavior": "deny", "message": message}
+
+    run(test)
+
+
+def test_a_permission_prompt_that_is_replied_to_is_denied_with_the_reply(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            calling = asyncio.create_task(session.call_tool("approve", PROMPT))
+            await asyncio.to_thread(person.ask_back, await asked(agent), "How large?")
+            denied = decision(await calling)
+            assert denied["behavior"] == "deny"
+            assert denied["message"].startswith('Ana Costa asks back instead of choosing: "How large?".')
 
     run(test)
 

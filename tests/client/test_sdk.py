@@ -66,6 +66,13 @@ def test_a_skip_is_denied_with_name_and_reason(client: Client, agent: Agent, per
     assert result.message == "Ana Costa chose not to answer: Ask Ben"
 
 
+def test_a_reply_is_denied_with_what_they_ask(client: Client, agent: Agent, person: Person) -> None:
+    callback = ask_bridge_can_use_tool(client)
+    result = asyncio.run(answered(callback, agent, lambda question: person.ask_back(question, "Since when?")))
+    assert isinstance(result, sdk.PermissionResultDeny)
+    assert result.message.startswith('Ana Costa asks back instead of choosing: "Since when?". Answer that')
+
+
 def test_a_timeout_is_denied_and_frees_the_card(client: Client, agent: Agent) -> None:
     result = asyncio.run(call(ask_bridge_can_use_tool(client, timeout=0.3)))
     assert isinstance(result, sdk.PermissionResultDeny)

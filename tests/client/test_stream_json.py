@@ -208,6 +208,15 @@ def test_a_skip_is_denied_with_who_and_why(start: Start, agent: Agent, person: P
         assert run.results == [{"behavior": "deny", "message": message}]
 
 
+def test_a_reply_is_denied_with_what_they_ask(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask(), arguments=("-p", "Go ahead.")) as run:
+        person.ask_back(asked(agent), "How large?")
+        assert run.ends() == 0
+        (result,) = run.results
+        assert result["behavior"] == "deny"
+        assert result["message"].startswith('Ana Costa asks back instead of choosing: "How large?".')
+
+
 def test_after_the_timeout_the_model_is_told_and_nobody_waits(start: Start, agent: Agent) -> None:
     with start(ask(), flags=("--timeout", "0.5"), arguments=("-p", "Go ahead.")) as run:
         assert run.ends() == 0
@@ -293,6 +302,15 @@ def test_an_old_client_gets_a_skip_as_an_error(start: Start, agent: Agent, perso
         (block,) = run.results
         assert block["is_error"] is True
         assert block["content"] == "Ana Costa chose not to answer."
+
+
+def test_an_old_client_gets_a_reply_as_an_error(start: Start, agent: Agent, person: Person) -> None:
+    with start(ask(), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
+        person.ask_back(asked(agent), "How large?")
+        assert run.ends() == 0
+        (block,) = run.results
+        assert block["is_error"] is True
+        assert block["content"].startswith('Ana Costa asks back instead of choosing: "How large?".')
 
 
 def test_a_client_of_today_gets_no_tool_result_even_with_the_flag_for_old_ones(

@@ -59,6 +59,19 @@ def test_a_skip_is_a_denial_with_its_reason(agent: Agent, person: Person) -> Non
     assert output["permissionDecisionReason"] == "Ana Costa chose not to answer: Not today"
 
 
+def test_a_reply_is_a_denial_that_asks_back(agent: Agent, person: Person) -> None:
+    with agent.background("POST", path(agent), envelope()) as hook:
+        asked = the_question(agent)
+        person.ask_back(asked, "How large?")
+        output = hook.result()["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert output["permissionDecisionReason"] == (
+        'Ana Costa asks back instead of choosing: "How large?". Answer that in your next message, '
+        "and ask the question again if it is still open."
+    )
+    eventually(lambda: agent.read(asked["id"])["delivered_at"])
+
+
 def test_nobody_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
     assert agent.call("POST", path(agent, "?timeout=0.3"), envelope()).json() == {}
     assert [question["status"] for question in agent.open_questions()] == ["open"]

@@ -88,7 +88,9 @@ def test_the_inbox_stream_covers_all_rooms_and_names_them(agent: Agent, person) 
         question = agent.ask()
         event = stream.until("question")
     assert f'id="card-{question["id"]}"' in event.data
-    assert event.id == f"{agent.room}:{question['revision']}"
+    room, revision = event.id.split(":")
+    # The cursor may be older than the question, which is then told again; never newer.
+    assert (room, int(revision) <= question["revision"]) == (agent.room, True)
 
 
 def test_the_inbox_stream_replays_each_room_from_its_own_cursor(agent: Agent, person) -> None:

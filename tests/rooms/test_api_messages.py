@@ -227,6 +227,16 @@ def test_skip_is_a_response_with_its_reason(agent: Any, question: Question, ana:
     lifecycle.decline(question, ana, "Later.")
     content = json.loads(agent.get(agent.messages).json()["messages"][1]["content"])
     assert (content["status"], content["selectedOptions"], content["reason"]) == ("declined", [], "Later.")
+    assert content["kind"] == "skip"
+
+
+def test_a_reply_is_a_response_that_asks_back(agent: Any, question: Question, ana: Any) -> None:
+    lifecycle.ask_back(question, ana, "How large does it get?")
+    message = agent.get(agent.messages).json()["messages"][1]
+    assert (message["type"], message["sender"]) == ("AskUserQuestionResponse", "Ana Costa")
+    content = json.loads(message["content"])
+    assert (content["kind"], content["status"]) == ("reply", "declined")
+    assert (content["reason"], content["answers"]) == ("How large does it get?", [])
 
 
 def test_pages_follow_each_other_without_gap_or_overlap(agent: Any, ask: Callable[..., Question]) -> None:

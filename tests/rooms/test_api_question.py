@@ -26,6 +26,7 @@ def test_answered_question_tells_who_what_and_when(agent: Any, question: Questio
     assert reply["settled_at"] == reply["answer"]["at"]
     assert reply["revision"] == answered.revision == 2
     assert reply["answer"] == {
+        "kind": "choice",
         "by": {"username": "ana", "name": "Ana Costa"},
         "via": "web",
         "at": reply["settled_at"],

@@ -234,6 +234,7 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
     call("delete", single, question_id=second)
     for settle in (
         lambda question: lifecycle.decline(question, ana, "Later."),
+        lambda question: lifecycle.ask_back(question, ana, "How large does it get?"),
         lifecycle.expire,
         lambda question: lifecycle.answer(
             question,
@@ -246,7 +247,7 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
         settle(question)
     call("post", messages, {"content": "Hello"})
     call("post", messages, {"content": json.dumps(example), "type": "AskUserQuestion"})
-    assert len(call("get", questions)["questions"]) == 5
+    assert len(call("get", questions)["questions"]) == 6
     call("get", questions, query="?limit=1")
     call("get", messages)
     call("get", "/api/v1/rooms/{room}/events")

@@ -30,7 +30,7 @@ def test_a_slash_too_many_leads_to_the_room(browser: Client, room: Room) -> None
     assert browser.get(f"/rooms/{room.slug}/")["Location"] == f"/rooms/{room.slug}"
 
 
-@pytest.mark.parametrize("tail", ["answer", "skip"])
+@pytest.mark.parametrize("tail", ["answer", "skip", "reply"])
 def test_the_address_of_a_form_leads_to_its_page(browser: Client, question: Question, tail: str) -> None:
     address = f"/rooms/{question.room.slug}/questions/{question.pk}"
     assert browser.get(f"{address}/{tail}")["Location"] == address

@@ -5,10 +5,9 @@
   const SETTLE_MS = 400; // a card that has just come or moved under the pointer was not aimed at
   const MOVED_PX = 4;
 
-  const make = (tag, className, text) => Object.assign(document.createElement(tag), { className, textContent: text });
+  const phrase = (name) => document.getElementById(`phrase-${name}`).content.cloneNode(true);
 
-  // ---- when a card came or moved
-
+  // When a card came or moved, and when it may be clicked.
   const settledAt = new WeakMap();
   const places = new WeakMap();
 
@@ -28,9 +27,7 @@
   // What was there when the page opened has been there long enough.
   document.querySelectorAll(".card.is-open").forEach((card) => settledAt.delete(card));
 
-  // ---- a click on an option is the answer
-
-  // Moving through radio buttons with the arrow keys also fires clicks: only a pointer's click counts.
+  // A click on an option is the answer, but only a pointer's: arrow keys on radio buttons fire clicks, too.
   let pointedAt = null;
   document.addEventListener("pointerup", (event) => (pointedAt = event.target.closest(".option-row .option")));
   document.addEventListener("keydown", () => (pointedAt = null));
@@ -39,51 +36,38 @@
     const option = event.target.closest(".option-row .option");
     const card = option?.closest(".card");
     if (!card || option !== pointedAt) return;
-    if (performance.now() < (settledAt.get(card) ?? 0)) {
-      event.preventDefault();
-      return;
-    }
-    const form = option.closest(".sends-on-click");
+    if (performance.now() < (settledAt.get(card) ?? 0)) return event.preventDefault();
+    const form = option.closest("body:not([data-submit=always]) .sends-on-click");
     // A click on the label comes first, the one on its input follows: send on the second.
     if (form && event.target.matches("input") && !form.querySelector(".note[open]")) form.requestSubmit();
   });
 
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest("form")?.requestSubmit();
-  });
-
   // Other is for typing: the field is there at once.
   document.addEventListener("change", (event) => {
-    if (event.target.matches(".other-input:checked")) {
-      event.target.closest(".other").querySelector(".other-text").focus();
-    }
+    if (event.target.matches(".other-input:checked")) event.target.closest(".other").querySelector("textarea").focus();
   });
-
-  // ---- when a settled card takes the place of an open one
 
   // The keyboard goes on from the new card, and words that somebody else's answer made useless stay readable.
   function beforeReplacing(card, words) {
     const hadFocus = card.contains(document.activeElement);
     setTimeout(() => {
       const settled = document.querySelector(`#${card.id} .settled`);
-      if (!settled) return;
-      if (hadFocus) settled.querySelector("summary").focus({ preventScroll: true });
-      if (words.length && !document.querySelector(`#${card.id} .lost`)) settled.before(lost(words));
+      if (hadFocus) settled?.querySelector("summary").focus({ preventScroll: true });
+      if (!settled || !words.length || document.querySelector(`#${card.id} .lost`)) return;
+      settled.before(phrase("lost"));
+      const line = (text) => Object.assign(document.createElement("p"), { className: "lost-text", textContent: text });
+      settled.previousElementSibling.append(...words.map(line));
     });
-  }
-
-  function lost(words) {
-    const block = make("div", "lost", "");
-    block.append(make("p", "", "You were writing this when the answer came:"));
-    block.append(...words.map((text) => make("p", "lost-text", text)));
-    return block;
   }
 
   document.addEventListener("htmx:sseBeforeMessage", (event) => {
     const card = event.target;
     if (event.defaultPrevented || !card.matches(".card.is-open")) return;
-    const fields = [...card.querySelectorAll("textarea, [name=reason]")];
-    beforeReplacing(card, fields.map((field) => field.value.trim()).filter(Boolean));
+    // What is on its way may be the very answer; if it is not, the refusal brings the words back.
+    const isSending = card.querySelector("form.htmx-request");
+    const fields = isSending ? [] : [...card.querySelectorAll(".option-row input:checked, textarea, [name=reason]")];
+    const said = (field) => (field.checked ? field.closest("label").querySelector(".option-label") : field);
+    beforeReplacing(card, fields.map((field) => (said(field).value ?? said(field).textContent).trim()).filter(Boolean));
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {
@@ -100,14 +84,12 @@
     }),
   );
 
-  // ---- when it cannot be sent
-
   // The network failed, or the server did: say so on the card and leave everything as it was typed.
   ["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
     document.addEventListener(name, (event) => {
-      const errors = event.target.closest(".card")?.querySelector(".errors");
+      const errors = event.target.closest("form")?.closest(".card")?.querySelector(".errors");
       if (!errors || [401, 409, 422].includes(event.detail.xhr?.status)) return;
-      errors.replaceChildren(make("p", "field-error", "Could not send. Nothing is lost: try again."));
+      errors.replaceChildren(phrase("not-sent"));
     }),
   );
 })();

@@ -1,12 +1,10 @@
-// Times as people say them: "2 min ago", "0:38". Without it the page shows the clock time in UTC.
+// Times as people say them: "2 min. ago", "0:38". Without it the page shows the clock time in UTC.
 "use strict";
 
 (() => {
-  const SECOND = 1000;
-  const MINUTE = 60 * SECOND;
-  const HOUR = 60 * MINUTE;
-  const DAY = 24 * HOUR;
-
+  const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+  const language = document.documentElement.lang;
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   const two = (number) => String(number).padStart(2, "0");
 
   function duration(milliseconds) {
@@ -15,30 +13,24 @@
     return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
   }
 
-  function ago(moment, now) {
-    const past = now - moment;
-    if (past < MINUTE) return "just now";
-    if (past < HOUR) return `${Math.floor(past / MINUTE)} min ago`;
-    const time = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    if (past < DAY && now.getDate() === moment.getDate()) return time;
-    return `${moment.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
+  function inWords(moment, past) {
+    const [unit, count] = Math.abs(past) < MINUTE ? ["second", -past / SECOND] : ["minute", -past / MINUTE];
+    if (Math.abs(past) < HOUR) return relative.format(past > 0 && unit === "second" ? 0 : Math.ceil(count), unit);
+    const time = { hour: "2-digit", minute: "2-digit" };
+    return moment.toLocaleString(language, Math.abs(past) < DAY ? time : { ...time, day: "numeric", month: "short" });
   }
 
   function tick() {
-    const now = new Date();
     document.querySelectorAll("time[datetime]").forEach((element) => {
       const moment = new Date(element.dateTime);
-      let text = ago(moment, now);
-      if (element.classList.contains("elapsed")) text = duration(now - moment);
-      if (element.classList.contains("remaining")) text = `in ${duration(moment - now)}`;
+      const past = Date.now() - moment;
+      const text = element.matches(".elapsed") ? duration(past) : inWords(moment, past);
       if (element.textContent !== text) element.textContent = text;
-      const full = moment.toLocaleString();
-      if (element.title !== full) element.title = full;
+      element.title = moment.toLocaleString(language);
     });
   }
 
   tick();
   setInterval(tick, SECOND);
-  document.addEventListener("htmx:afterSwap", tick);
-  document.addEventListener("htmx:sseMessage", tick);
+  ["htmx:afterSwap", "htmx:sseMessage"].forEach((name) => document.addEventListener(name, tick));
 })();

@@ -5,13 +5,9 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest(".copy");
   if (!button) return;
   const code = button.closest(".copy-block").querySelector("code");
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-  } catch {
-    // No clipboard without https: leave the text selected, so that Ctrl+C does it.
-    getSelection().selectAllChildren(code);
-    return;
-  }
+  // No clipboard without https: leave the text selected, so that Ctrl+C does it.
+  if (!navigator.clipboard) return getSelection().selectAllChildren(code);
+  await navigator.clipboard.writeText(code.textContent);
   const label = button.querySelector("[aria-hidden]");
   const before = label.textContent;
   label.textContent = button.dataset.copied;

@@ -3,34 +3,27 @@
 "use strict";
 
 (() => {
-  const PREFIX = `ask-bridge:draft:${document.body.dataset.person}:`;
+  const DRAFTS = "ask-bridge:draft:";
   const KEPT_MS = 7 * 24 * 3600 * 1000; // a draft older than a week is nobody's thought any more
 
-  const fields = (card) => [...card.querySelectorAll("form [name]:not([type=hidden])")];
-  const isTick = (field) => field.matches("[type=radio], [type=checkbox]");
+  const nameOf = (card) => `${DRAFTS}${document.body.dataset.person}:${card.id}`;
 
   function keep(card) {
-    const ticks = fields(card).filter((field) => isTick(field) && field.checked);
-    const texts = fields(card).filter((field) => !isTick(field) && field.value.trim());
-    const draft = {
-      at: Date.now(),
-      ticks: ticks.map((field) => [field.name, field.value]),
-      texts: texts.map((field) => [field.name, field.value]),
-    };
-    if (ticks.length || texts.length) localStorage.setItem(PREFIX + card.id, JSON.stringify(draft));
-    else localStorage.removeItem(PREFIX + card.id);
+    const fields = [...card.querySelectorAll("form")].flatMap((form) => [...new FormData(form)]);
+    const filled = fields.filter(([name, value]) => name !== "csrfmiddlewaretoken" && value.trim());
+    if (filled.length) localStorage.setItem(nameOf(card), JSON.stringify({ at: Date.now(), filled }));
+    else localStorage.removeItem(nameOf(card));
   }
 
   function restore(card) {
-    const draft = JSON.parse(localStorage.getItem(PREFIX + card.id) || "null");
+    const draft = JSON.parse(localStorage.getItem(nameOf(card)));
     if (!draft || card.dataset.restored) return;
     card.dataset.restored = "yes";
-    const ticked = new Set(draft.ticks.map((pair) => pair.join("=")));
-    const texts = new Map(draft.texts);
-    fields(card).forEach((field) => {
-      if (isTick(field)) field.checked = ticked.has(`${field.name}=${field.value}`);
-      else if (texts.has(field.name)) {
-        field.value = texts.get(field.name);
+    card.querySelectorAll("form [name]:not([type=hidden])").forEach((field) => {
+      const values = draft.filled.filter(([name]) => name === field.name).map(([, value]) => value);
+      if (field.matches("[type=radio], [type=checkbox]")) field.checked = values.includes(field.value);
+      else if (values.length) {
+        field.value = values[0];
         field.closest("details")?.setAttribute("open", "");
       }
     });
@@ -38,14 +31,7 @@
 
   function look() {
     document.querySelectorAll(".card.is-open").forEach(restore);
-    document.querySelectorAll(".card:not(.is-open)").forEach((card) => localStorage.removeItem(PREFIX + card.id));
-  }
-
-  function forgetOld() {
-    Object.keys(localStorage)
-      .filter((name) => name.startsWith("ask-bridge:draft:"))
-      .filter((name) => Date.now() - JSON.parse(localStorage.getItem(name)).at > KEPT_MS)
-      .forEach((name) => localStorage.removeItem(name));
+    document.querySelectorAll(".card:not(.is-open)").forEach((card) => localStorage.removeItem(nameOf(card)));
   }
 
   ["input", "change"].forEach((name) =>
@@ -55,6 +41,8 @@
     }),
   );
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-  forgetOld();
+  Object.entries(localStorage)
+    .filter(([name, draft]) => name.startsWith(DRAFTS) && Date.now() - JSON.parse(draft).at > KEPT_MS)
+    .forEach(([name]) => localStorage.removeItem(name));
   look();
 })();

@@ -2,6 +2,7 @@
 "use strict";
 
 (() => {
+  if (document.body.dataset.keyboard === "off") return;
   const typing = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
   const overlay = () => document.getElementById("keys-help");
   const cards = () => [...document.querySelectorAll(".card")];
@@ -19,48 +20,43 @@
   function choose(number) {
     const prompt = document.activeElement.closest(".prompt") || current()?.querySelector(".prompt");
     const input = prompt?.querySelectorAll(".options input:is([type=radio], [type=checkbox])")[number - 1];
-    if (!input) return false;
-    input.focus();
-    input.click();
-    return true;
+    input?.focus();
+    input?.click();
+    return Boolean(input);
   }
 
   function skip() {
     const details = current()?.querySelector("details.skip");
-    if (!details) return false;
-    details.open = true;
-    details.querySelector("[name=reason]").focus();
-    return true;
+    details?.setAttribute("open", "");
+    details?.querySelector("[name=reason]").focus();
+    return Boolean(details);
   }
 
   // First out of the field, then out of the card.
   function leave() {
     const card = current();
-    if (!card) return false;
     if (document.activeElement === card) card.blur();
-    else card.focus();
-    return true;
+    else card?.focus();
+    return Boolean(card);
   }
 
   const actions = {
     j: () => move(1),
     k: () => move(-1),
     s: skip,
+    Escape: leave,
     "?": () => overlay()?.showModal(),
     Enter: () => {
-      const form = document.activeElement.matches(".option input") && document.activeElement.closest("form");
-      if (!form) return false;
-      form.requestSubmit();
+      const form = document.activeElement.matches(".option input") && document.activeElement.form;
+      return form ? form.requestSubmit() : false;
     },
   };
 
   document.addEventListener("keydown", (event) => {
+    const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    if (isSend) event.target.closest("form")?.requestSubmit();
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || overlay()?.open) return;
-    if (event.key === "Escape") {
-      if (leave()) event.preventDefault();
-      return;
-    }
-    if (event.target.matches(typing)) return;
+    if (event.key !== "Escape" && event.target.matches(typing)) return;
     const action = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : actions[event.key];
     if (action && action() !== false) event.preventDefault();
   });

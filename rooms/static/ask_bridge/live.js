@@ -1,77 +1,66 @@
-// Keeps an open page right. Without it the page still works, but shows new questions only after a reload.
-//
-// The stream's events are named by what they replace, and htmx swaps them. This file adds two things: a source
-// that comes back by itself from where it left off, and a guard that lets nothing older replace something newer.
+// Keeps an open page right: htmx swaps what the stream's events are named by. This file gives it a source that all
+// tabs share, and lets nothing older replace something newer. Without it the page is as it was when it was loaded.
 "use strict";
 
 document.documentElement.classList.add("js");
 
 (() => {
-  const RETRY_MS = 1000; // a page has to be right within 5 seconds of the server's return
   const LOST_MS = 3000; // shorter gaps are not worth a word
+  const layout = () => document.getElementById("layout");
 
-  // An EventSource that never gives up: listeners stay, the cursor travels along in `since`.
-  class LastingSource extends EventTarget {
+  // Looks like an EventSource to htmx.
+  class SharedSource extends EventTarget {
     constructor(url) {
       super();
-      this.url = new URL(url, location.href);
-      this.names = new Set();
-      this.readyState = EventSource.CONNECTING;
-      this.open();
+      this.readyState = EventSource.OPEN;
+      this.address = new URL(url, location.href);
+      const cursors = this.address.searchParams.get("since").split(",").filter(Boolean);
+      this.since = new Map(cursors.map((pair) => [pair.split(":")[0], Number(pair.split(":")[1])]));
+      this.address.searchParams.delete("since");
+      const { src } = document.getElementById("stream-script");
+      // One worker for each person and language: another one's cards are not for this page.
+      const isShared = "SharedWorker" in window;
+      this.port = isShared ? new SharedWorker(src, this.address.search).port : askBridgeStream(new MessageChannel());
+      this.port.onmessage = ({ data }) => this.hear(data);
+      this.ends = new AbortController();
+      const on = (target, name, act) => target.addEventListener(name, act, { signal: this.ends.signal });
+      ["focus", "blur", "visibilitychange"].forEach((name) => on(window, name, () => this.tell({})));
+      on(window, "online", () => this.tell({ isNetworkNew: true }));
+      on(window, "pagehide", () => this.tell({ isLeaving: true }));
+      on(window, "pageshow", ({ persisted }) => persisted && this.join());
+      on(window, "offline", () => disconnected(0));
+      this.join();
     }
 
-    addEventListener(name, listener) {
-      super.addEventListener(name, listener);
-      if (!this.names.has(name)) {
-        this.names.add(name);
-        this.forward(name);
+    tell(news) {
+      this.port.postMessage({ isLooking: document.hasFocus(), ...news });
+    }
+
+    join() {
+      this.tell({ since: this.since, address: this.address.href });
+    }
+
+    hear({ state, status, ...news }) {
+      if (state) return state === "open" ? connected() : disconnected(status);
+      const { room, revision, event, data } = news;
+      if (revision < this.since.get(room)) return; // told again for another tab
+      if (room) this.since.set(room, revision);
+      document.dispatchEvent(new CustomEvent("ask-bridge:news", { detail: news }));
+      const shown = layout().dataset.room;
+      // Cards of other rooms are for the inbox; their numbers stand in every rail.
+      if (!room || !shown || room === shown || event.startsWith("count-")) {
+        this.dispatchEvent(new MessageEvent(event, { data }));
       }
-    }
-
-    open() {
-      this.source = new EventSource(this.url, { withCredentials: true });
-      this.names.forEach((name) => this.forward(name));
-      this.source.onopen = () => {
-        this.readyState = EventSource.OPEN;
-        connected();
-        this.onopen?.(new Event("open"));
-      };
-      this.source.onerror = () => {
-        this.source.close();
-        this.readyState = EventSource.CONNECTING;
-        disconnected();
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.open(), RETRY_MS * (1 + Math.random()));
-      };
-    }
-
-    forward(name) {
-      this.source.addEventListener(name, (event) => {
-        this.remember(event.lastEventId);
-        this.dispatchEvent(new MessageEvent(name, { data: event.data, lastEventId: event.lastEventId }));
-      });
-    }
-
-    // A room's cursor is its revision; the inbox has one of "room:revision" for each room.
-    remember(cursor) {
-      const [room, revision] = cursor.split(":");
-      if (revision === undefined) {
-        if (cursor) this.url.searchParams.set("since", cursor);
-        return;
-      }
-      const since = new Map((this.url.searchParams.get("since") || "").split(",").map((pair) => pair.split(":")));
-      since.set(room, revision);
-      this.url.searchParams.set("since", [...since].map((pair) => pair.join(":")).join(","));
     }
 
     close() {
-      clearTimeout(this.timer);
+      this.ends.abort();
       this.readyState = EventSource.CLOSED;
-      this.source.close();
+      this.tell({ isLeaving: true });
     }
   }
 
-  htmx.createEventSource = (url) => new LastingSource(url);
+  htmx.createEventSource = (url) => new SharedSource(url);
 
   // ---- nothing older replaces something newer
 
@@ -89,8 +78,8 @@ document.documentElement.classList.add("js");
   });
 
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    const isCard = detail.target.matches(".card");
-    if (isCard && detail.xhr.status === 200 && isOutdated(detail.xhr.responseText, false)) detail.shouldSwap = false;
+    const isAnswer = detail.target.matches(".card") && detail.xhr.status === 200;
+    if (isAnswer && isOutdated(detail.xhr.responseText, false)) detail.shouldSwap = false;
   });
 
   // ---- a page that stays open over a new login has to send the new token
@@ -105,56 +94,44 @@ document.documentElement.classList.add("js");
 
   // ---- open questions: each room's number comes over the stream, the sum is made here
 
-  const number = (element) => Number(element.textContent);
+  const all = (selector) => [...document.querySelectorAll(selector)];
 
   function countOpen() {
-    const total = [...document.querySelectorAll("[data-part]")].reduce((sum, part) => sum + number(part), 0);
-    document.querySelectorAll("[data-total]").forEach((element) => (element.textContent = total));
-    document.dispatchEvent(new CustomEvent("ask-bridge:open", { detail: total }));
-    document.querySelectorAll("[data-zero]").forEach((element) =>
-      element.classList.toggle("is-zero", number(element) === 0),
-    );
+    const sum = (parts) => all(parts).reduce((total, part) => total + Number(part.textContent), 0);
+    all("[data-open-total]").forEach((element) => (element.textContent = sum("[data-open]")));
+    all("[data-total]").forEach((element) => (element.textContent = sum("[data-part]"))); // but for muted rooms
+    all("[data-zero]").forEach((element) => element.classList.toggle("is-zero", element.textContent === "0"));
+    document.dispatchEvent(new CustomEvent("ask-bridge:open", { detail: sum("[data-part]") }));
   }
 
-  document.addEventListener("htmx:sseMessage", (event) => {
-    if (event.detail.type.startsWith("count-")) countOpen();
-  });
+  document.addEventListener("htmx:sseMessage", ({ detail }) => detail.type.startsWith("count-") && countOpen());
   countOpen();
 
   // ---- the state of the connection
 
-  let lostTimer = null;
+  const banner = () => document.getElementById("connection");
+  let [lostTimer, lastStatus] = [null, 0];
 
-  function banner() {
-    return document.getElementById("connection");
-  }
-
-  function disconnected() {
-    lostTimer ??= setTimeout(sayWhatIsWrong, LOST_MS);
-  }
-
-  // An EventSource does not tell why it failed: the page itself does.
-  async function sayWhatIsWrong() {
-    const page = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (lostTimer === null) return; // back again meanwhile
+  function show(name) {
+    banner().replaceChildren(document.getElementById(`phrase-${name}`).content.cloneNode(true));
+    banner().classList.toggle("is-back", name === "caught-up");
     banner().hidden = false;
-    banner().classList.remove("is-back");
-    banner().textContent = "Connection lost. Answering may still work; this page catches up by itself.";
-    if (page?.status === 404) banner().textContent = "This room is no longer there for you.";
-    if (page?.status === 401) {
-      banner().textContent = "You are signed out. ";
-      banner().append(Object.assign(document.createElement("a"), { href: location.href, textContent: "Sign in again" }));
-    }
+  }
+
+  function disconnected(status) {
+    lastStatus = status;
+    lostTimer ??= setTimeout(() => show(lastStatus === 401 ? "signed-out" : "lost-connection"), LOST_MS);
   }
 
   function connected() {
     clearTimeout(lostTimer);
     lostTimer = null;
     if (banner().hidden) return;
-    banner().classList.add("is-back");
-    banner().textContent = "Caught up.";
-    setTimeout(() => {
-      if (banner().classList.contains("is-back")) banner().hidden = true;
-    }, LOST_MS);
+    show("caught-up");
+    setTimeout(() => (banner().hidden ||= banner().classList.contains("is-back")), LOST_MS);
   }
+
+  document.addEventListener("htmx:responseError", ({ detail: { xhr, target } }) => {
+    if (xhr.status === 404 && target === layout()) show("no-room");
+  });
 })();

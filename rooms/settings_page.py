@@ -1,0 +1,92 @@
+"""The Settings page, and the button that mutes one room: plain forms both."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import get_language_info
+from django.views.decorators.http import require_http_methods
+
+from rooms import access, preferences
+from rooms.pages import form, page, surroundings
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings_page(request: HttpRequest) -> HttpResponse:
+    rooms = list(access.visible_rooms(request.user))
+    if request.method == "POST":
+        preferences.save(
+            request.user,
+            always_submit="always_submit" in request.POST,
+            keyboard="keyboard" in request.POST,
+            notify="notify" in request.POST,
+            rooms=rooms,
+            muted_slugs=request.POST.getlist("muted"),
+        )
+        response = _see(f"{reverse('ask_bridge:settings')}?saved=1")
+        _keep_language(request, response)
+        return response
+    context = {
+        **surroundings(request, rooms),
+        "page": "settings",
+        "was_saved": "saved" in request.GET,
+        "languages": _languages(),
+        "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+    }
+    return render(request, "ask_bridge/settings.html", context)
+
+
+@form
+def mute(request: HttpRequest, room: str) -> HttpResponse:
+    """The button says what it does, so that pressing it twice does not undo it."""
+    own_room = access.room_for(request.user, room)
+    preferences.mute(request.user, own_room, is_muted=request.POST.get("mute") != "off")
+    return _see(reverse("ask_bridge:room", args=(own_room.slug,)))
+
+
+def _see(address: str) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(address)
+    response.status_code = 303
+    return response
+
+
+# ---- language: of the browser, not of the person, because the login page has to know it too --------------
+
+
+def _languages() -> list[dict[str, str]]:
+    """What there is to choose from, each in its own words; nothing where the portal has one language."""
+    if "django.middleware.locale.LocaleMiddleware" not in settings.MIDDLEWARE or len(settings.LANGUAGES) < 2:
+        return []
+    return [{"code": code, "name": _own_name(code, name)} for code, name in settings.LANGUAGES]
+
+
+def _own_name(code: str, name: Any) -> str:
+    try:
+        return get_language_info(code)["name_local"].capitalize()
+    except KeyError:  # a language of the portal's own
+        return str(name)
+
+
+def _keep_language(request: HttpRequest, response: HttpResponse) -> None:
+    code = request.POST.get("language")
+    if code in {language["code"] for language in _languages()}:
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            code,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            path=settings.LANGUAGE_COOKIE_PATH,
+            domain=settings.LANGUAGE_COOKIE_DOMAIN,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+            samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        )
+    elif code == "":  # as the browser asks for it
+        response.delete_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            path=settings.LANGUAGE_COOKIE_PATH,
+            domain=settings.LANGUAGE_COOKIE_DOMAIN,
+            samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        )

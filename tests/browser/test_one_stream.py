@@ -1,0 +1,94 @@
+"""One stream per browser: any number of tabs work over HTTP/1.1, which allows six connections a host."""
+
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.actors import Agent
+from tests.browser.test_the_whole_path import click_when_settled
+from tests.proxy import proxy_to
+from tests.world import World
+
+TABS = 10
+
+
+def test_the_tenth_tab_loads_and_answers_within_two_seconds(
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+) -> None:
+    question = agent.ask()
+    context = open_browser()
+    with proxy_to(bridge.site.port) as proxy:
+        pages: list[Page] = []
+        for _ in range(TABS - 1):
+            page = context.new_page()
+            page.goto(f"{proxy.url}/rooms/{agent.room}")
+            pages.append(page)
+        tenth = context.new_page()
+        started_at = time.monotonic()
+        tenth.goto(f"{proxy.url}/rooms/{agent.room}")
+        tenth.get_by_text("PostgreSQL").click()
+        expect(tenth.get_by_role("article")).to_contain_text("Answered by you")
+        assert time.monotonic() - started_at < 2
+        for page in pages:
+            expect(page.locator(f"#card-{question['id']}")).to_contain_text("Answered by you")
+        streams = [line for line in proxy.requests if line.startswith("POST /stream")]
+        assert len(streams) <= 2, "one stream, taken anew at most once for a tab that was behind"
+
+
+def test_a_tab_that_comes_later_misses_nothing(
+    agent: Agent, open_browser: Callable[..., BrowserContext]
+) -> None:
+    context = open_browser()
+    first, second = context.new_page(), context.new_page()
+    first.goto(f"/rooms/{agent.room}")
+    # Asked after the second page was made and before it listens.
+    held = []
+    second.route("**/stream.js", lambda route: held.append(route))
+    second.goto(f"/rooms/{agent.room}", wait_until="commit")
+    expect(second.get_by_role("heading", name="Quiet so far")).to_be_visible()
+    question = agent.ask()
+    expect(first.locator(f"#card-{question['id']}")).to_be_visible()
+    held[0].continue_()
+    expect(second.locator(f"#card-{question['id']}")).to_be_visible()
+    assert first.locator(".card").count() == 1
+
+
+def test_numbers_of_other_rooms_are_live_in_every_rail(
+    bridge: World, agent: Agent, room_page: Callable[..., Page]
+) -> None:
+    elsewhere = bridge.agent()
+    page = room_page()
+    count = page.get_by_role("link", name=elsewhere.room).locator(".count")
+    expect(count).to_be_hidden()
+    question = elsewhere.ask()
+    expect(count).to_have_text("1")
+    expect(page.locator(f"#card-{question['id']}")).to_have_count(0)
+    elsewhere.call("DELETE", f"/api/v1/questions/{question['id']}")
+    expect(count).to_be_hidden()
+
+
+def test_who_signs_in_as_somebody_else_gets_nothing_of_the_old_page(
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+) -> None:
+    ana, ben = bridge.person("ana", bridge.site), bridge.person("ben", bridge.site)
+    page = open_browser("ana").new_page()
+    page.goto("/")
+    person = page.locator("body").get_attribute("data-person")
+    assert ben.post(f"/stream?person={person}", {}).status == 401
+    with ana.stream(None) as stream:
+        agent.ask()
+        assert stream.until("question")
+
+
+def test_without_shared_workers_a_tab_has_its_own_stream(
+    agent: Agent, open_browser: Callable[..., BrowserContext]
+) -> None:
+    context = open_browser()
+    context.add_init_script("delete window.SharedWorker")
+    page = context.new_page()
+    page.goto(f"/rooms/{agent.room}")
+    question = agent.ask()
+    expect(page.locator(f"#card-{question['id']}")).to_be_visible()
+    click_when_settled(page, "SQLite")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
