@@ -20,6 +20,12 @@ logger = logging.getLogger(__name__)
 
 # After a restart every agent and page comes back at once; the kernel keeps them until we accept.
 BACKLOG_CONNECTIONS = 1024
+# What may pile up for a reader that is slow or gone; a page that is dropped comes back by replay.
+UNREAD_BYTES = 1024 * 1024
+# A machine that vanished acknowledges nothing: with probes its connection ends within half a minute.
+PROBE_AFTER_SECONDS = 15
+PROBE_EVERY_SECONDS = 5
+PROBES = 3
 # Together under 5 seconds, within the patience of every supervisor: first waits and streams end by
 # themselves, then ordinary requests finish, then what was written reaches the network.
 STOP_LIVE_SECONDS = 3.0
@@ -35,9 +41,21 @@ def start(work: Awaitable[None]) -> None:
 
 
 class SiteRequest(WebRequest):
-    """A request without upgrade, without a forged root path, and with a bounded body."""
+    """A request without upgrade or forged root path, with bounds for its body and for its reader."""
 
     body_bytes = 0
+    unread_bytes = 0
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """Pass a reply on, but not without end to somebody who does not read it: Daphne never waits."""
+        if self.channel is not None and self.channel._waitingForTransport:
+            self.unread_bytes += len(message.get("body", b""))
+        else:
+            self.unread_bytes = 0
+        if self.unread_bytes > UNREAD_BYTES:
+            self.transport.abortConnection()
+        else:
+            super().handle_reply(message)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a body only up to the limit: Daphne would take any size into memory."""
@@ -61,7 +79,20 @@ class SiteFactory(HTTPFactory):
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = SiteRequest
+        reactor.callLater(0, _notice_if_it_vanishes, protocol)
         return protocol
+
+
+def _notice_if_it_vanishes(protocol: Any) -> None:
+    connection = protocol.transport and protocol.transport.getHandle()
+    if not connection or not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return  # already gone; or not Linux, where the agent's lease runs out a little later
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, PROBE_AFTER_SECONDS)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_EVERY_SECONDS)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, PROBES)
+    timeout = PROBE_AFTER_SECONDS + PROBES * PROBE_EVERY_SECONDS
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, timeout * 1000)
 
 
 class SiteServer(Server):

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -17,7 +17,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 from rooms import access, frames, lifecycle, presence
 from rooms.database import in_database
-from rooms.models import Question, Room
+from rooms.models import AgentKey, Question, Room
 from rooms.sleepers import Sleeper, Viewer
 
 logger = logging.getLogger(__name__)
@@ -30,8 +30,10 @@ LOOK_AGAIN_SECONDS = 2
 SWEEP_SECONDS = 1
 # A third of the lease, so that one missed renewal does not mark an agent as gone.
 RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
-# Streams of people who lost their access end within 30 seconds.
+# Streams of people and waits of agents who lost their access end within 30 seconds.
 RECHECK_ACCESS_SECONDS = 10
+# Looking again is quicker than a channel layer that takes longer than this.
+ANNOUNCE_SECONDS = 2
 # Well within the lease of people's presence, and soon enough for "who is here".
 LOOK_WHO_IS_HERE_SECONDS = 5
 # Everybody who sleeps is told that we go, and has this long to say so to their client.
@@ -212,9 +214,10 @@ class Hub:
         if layer is None:
             return
         try:
-            await layer.group_send(GROUP, {"type": "hint", "origin": self.origin, "hint": hint})
+            async with asyncio.timeout(ANNOUNCE_SECONDS):
+                await layer.group_send(GROUP, {"type": "hint", "origin": self.origin, "hint": hint})
         except Exception as problem:
-            logger.warning("Other processes get this change by looking again: %s", problem)
+            logger.warning("Other processes get this change by looking again: %r", problem)
 
     def _take(self, hint: dict[str, Any]) -> None:
         feed = self._feeds.get(hint["room_id"])
@@ -287,6 +290,21 @@ class Hub:
                     self._feeds[room.pk].show_people(room.slug, names)
 
     async def _recheck_access(self) -> None:
+        await self._recheck_people()
+        await self._recheck_agents()
+
+    async def _recheck_agents(self) -> None:
+        by_key = defaultdict(list)
+        for sleeper in self._sleepers():
+            if sleeper.key_id is not None:
+                by_key[sleeper.key_id].append(sleeper)
+        if by_key:
+            alive = await in_database(_usable_among, list(by_key))
+            for key_id in by_key.keys() - alive:
+                for sleeper in by_key[key_id]:
+                    sleeper.refuse()
+
+    async def _recheck_people(self) -> None:
         viewers = self._viewers()
         by_session = defaultdict(list)
         for viewer in viewers:
@@ -317,6 +335,10 @@ def _settled_among(question_ids: list[str]) -> list[str]:
 
 def _revisions_of(room_ids: list[int]) -> list[tuple[int, int]]:
     return list(Room.objects.filter(pk__in=room_ids).values_list("pk", "revision"))
+
+
+def _usable_among(key_ids: Collection[int]) -> set[int]:
+    return set(AgentKey.objects.usable().filter(pk__in=key_ids).values_list("pk", flat=True))
 
 
 def _rooms_of_session(session_key: str | None) -> set[int]:

@@ -5,7 +5,7 @@
                  ├─ expire ────────────> expired ──┼─> deliver: the result has reached the agent
                  └─ withdraw ──────────> withdrawn ┘
 
-    wait_started / wait_ended: an agent is, or no longer is, waiting for an open question.
+    wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
 
 Each verb on a question is one transaction. It changes the question only if it is still in the state that the
 verb needs, takes the room's next revision, and sends `room_changed` after commit. The first to settle a
@@ -40,6 +40,9 @@ from rooms.signals import room_changed
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
 # a killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.
 LEASE_SECONDS = 20
+# How long an agent counts as waiting between two long-polls. A machine that vanished without a word is known
+# only by not coming back: with the longest wait of 55 seconds it shows within a minute.
+PAUSE_SECONDS = 3
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200
@@ -239,6 +242,12 @@ def wait_started(question_id: str) -> None:
     renewed = Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
     if not renewed:
         _change(question_id, Question.objects.open(), agent_active=True, **_lease())
+
+
+def wait_paused(question_id: str) -> None:
+    """The agent's wait ran out and was answered: it is expected back at once."""
+    until = timezone.now() + timedelta(seconds=PAUSE_SECONDS)
+    Question.objects.open().filter(pk=question_id, agent_active=True).update(waiting_until=until)
 
 
 def wait_ended(question_id: str) -> None:

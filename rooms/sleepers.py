@@ -13,15 +13,24 @@ VIEWER_BACKLOG = 500
 class Sleeper:
     """Somebody who sleeps until there is news, the client leaves or the process stops."""
 
+    # The agent's key, for as long as it is alive; None for people.
+    key_id: int | None = None
+
     def __init__(self) -> None:
         self.news = asyncio.Event()
         self.is_gone = False
+        self.is_refused = False
 
     def wake(self) -> None:
         self.news.set()
 
     def leave(self) -> None:
         self.is_gone = True
+        self.news.set()
+
+    def refuse(self) -> None:
+        """The key was revoked: there is nothing more to wait for."""
+        self.is_refused = True
         self.news.set()
 
     async def sleep(self, seconds: float) -> bool:

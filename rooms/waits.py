@@ -50,10 +50,12 @@ async def wait_until_settled(
     hub.add_wait(question_id, sleeper)
     watching = None
     try:
-        question = await in_database(_start_waiting, exchange.request, question_id)
+        question, sleeper.key_id = await in_database(_start_waiting, exchange.request, question_id)
         watching = exchange.watch(sleeper)
         deadline = clock() + seconds
         while question.is_open and not sleeper.is_gone and not hub.is_closing:
+            if sleeper.is_refused:
+                raise access.BadKey
             left = deadline - clock()
             nap = min(left, COMMENT_SECONDS) if still_waiting else left
             was_woken = await sleeper.sleep(nap)
@@ -67,20 +69,23 @@ async def wait_until_settled(
         nobody_else_waits = hub.remove_wait(question_id, sleeper)
         if watching:
             watching.cancel()
-    if not sleeper.is_gone:
-        return question
-    if nobody_else_waits:
-        await in_database(lifecycle.wait_ended, question_id)
-    return None
+    if sleeper.is_gone:
+        if nobody_else_waits:
+            await in_database(lifecycle.wait_ended, question_id)
+        return None
+    if question.is_open and nobody_else_waits and not hub.is_closing:
+        # From here on nothing tells whether the agent is still there, but that it comes back.
+        await in_database(lifecycle.wait_paused, question_id)
+    return question
 
 
-def _start_waiting(request: ASGIRequest, question_id: str) -> Question:
+def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question, int]:
     key = access.key_from_header(request.headers.get("Authorization", ""))
     question = access.question_of_key(key, question_id)
     if question.is_open:
         lifecycle.wait_started(question_id)
         question = _read_question(question_id)
-    return question
+    return question, key.pk
 
 
 def _read_question(question_id: str) -> Question:
@@ -113,6 +118,7 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
     seconds = wait_seconds(exchange.request)
     key = await in_database(_key_of_room, exchange.request, room)
     sleeper = Sleeper()
+    sleeper.key_id = key.pk
     hub.add_listener(key.room_id, sleeper)
     watching = exchange.watch(sleeper)
     try:
@@ -120,6 +126,8 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
         deadline = asyncio.get_running_loop().time() + seconds
         while not page["messages"] and not sleeper.is_gone and not hub.is_closing:
             was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
+            if sleeper.is_refused:
+                raise access.BadKey
             page = await in_database(api.messages_page, exchange.request, key, room)
             if not was_woken:
                 break
@@ -137,16 +145,15 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
 async def stream_events(exchange: Exchange, room: str) -> None:
     """The timeline as JSON events, from the cursor on, or from now on."""
     key = await in_database(_key_of_room, exchange.request, room)
-    clock = asyncio.get_running_loop().time
     sleeper = Sleeper()
+    sleeper.key_id = key.pk
     hub.add_listener(key.room_id, sleeper)
     watching = None
     try:
         bookmark, position = await in_database(_bookmark, exchange.request, key.room)
         await exchange.open_stream(bookmark)
         watching = exchange.watch(sleeper)
-        checked_at = clock()
-        while not sleeper.is_gone and not hub.is_closing:
+        while not sleeper.is_gone and not sleeper.is_refused and not hub.is_closing:
             entries = await in_database(timeline.entries_after, key.room, position, PAGE_LIMIT)
             for entry in entries:
                 data = json.dumps(wire.message_object(entry))
@@ -154,13 +161,6 @@ async def stream_events(exchange: Exchange, room: str) -> None:
                 position = entry.position
             if not entries and not await sleeper.sleep(COMMENT_SECONDS):
                 await exchange.write(b": still here\n\n")
-            if clock() - checked_at >= COMMENT_SECONDS:
-                # Busy or quiet: a key that was revoked reads no further.
-                await in_database(_key_of_room, exchange.request, room)
-                checked_at = clock()
-    except (access.BadKey, access.Missing):
-        if watching is None:
-            raise
     finally:
         hub.remove_listener(key.room_id, sleeper)
         if watching:

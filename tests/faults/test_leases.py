@@ -1,0 +1,91 @@
+"""An agent that is gone, in whatever way, shows as gone within a minute, and as back when it is back."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.actors import Agent, eventually
+from tests.processes import ROOT
+from tests.proxy import proxy_to
+from tests.world import World, world
+
+MARKED_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world("embedded", tmp_path_factory.mktemp("leases") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def agent(bridge: World) -> Agent:
+    return bridge.agent()
+
+
+def command(agent: Agent, port: int) -> "subprocess.Popen[bytes]":
+    """The real client in a process of its own, asking and waiting."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "bridge_client", "ask", "Which?", "--option", "This", "--option", "That"],
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "ASK_BRIDGE_URL": f"http://127.0.0.1:{port}",
+            "ASK_BRIDGE_ROOM": agent.room,
+            "ASK_BRIDGE_KEY": agent.key,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def is_active(agent: Agent) -> bool | None:
+    questions = agent.open_questions()
+    return questions[0]["agent"]["active"] if questions else None
+
+
+@pytest.fixture
+def waiting(agent: Agent, bridge: World) -> Iterator["subprocess.Popen[bytes]"]:
+    process = command(agent, bridge.site.port)
+    try:
+        eventually(lambda: is_active(agent))
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_agent(agent: Agent, waiting: "subprocess.Popen[bytes]") -> None:
+    waiting.kill()
+    eventually(lambda: is_active(agent) is False, seconds=2)
+
+
+def test_agents_that_were_frozen_or_cut_off_without_a_word(
+    agent: Agent, waiting: "subprocess.Popen[bytes]", bridge: World
+) -> None:
+    # Both at once: each takes almost a minute.
+    cut_off = bridge.agent()
+    with proxy_to(bridge.site.port) as proxy:
+        process = command(cut_off, proxy.port)
+        try:
+            eventually(lambda: is_active(cut_off))
+            proxy.freeze()
+            waiting.send_signal(signal.SIGSTOP)
+            gone_at = time.monotonic()
+            for gone in (cut_off, agent):
+                left = MARKED_SECONDS - (time.monotonic() - gone_at)
+                eventually(lambda gone=gone: is_active(gone) is False, seconds=left)
+            print(f"frozen and cut-off agents marked after {time.monotonic() - gone_at:.1f} s")
+        finally:
+            process.kill()
+            process.communicate()
+    waiting.send_signal(signal.SIGCONT)
+    eventually(lambda: is_active(agent))
+    bridge.person().answer(agent.open_questions()[0], "That")
+    output, _ = waiting.communicate(timeout=10)
+    assert b"That" in output
