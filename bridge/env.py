@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-# Default of PostgreSQL is 100 connections in all: leaves room for four processes and a psql.
-POOL_MAX_CONNECTIONS = 20
 # Shorter than any proxy's patience: better a clear failure than a page that hangs.
-POOL_TIMEOUT_SECONDS = 10
+CONNECT_TIMEOUT_SECONDS = 5
+# What was sent and not even received by then goes nowhere: the machine or the way to it is gone.
+SILENCE_MILLISECONDS = 8_000
 # Longer than any transaction of ours takes, even with many writers queueing for the file.
 SQLITE_BUSY_TIMEOUT_SECONDS = 20
 
@@ -28,6 +28,14 @@ def flag(name: str) -> bool:
     if value not in {"0", "1"}:
         raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
     return value == "1"
+
+
+def one_of(name: str, choices: list[str]) -> str:
+    """One of these, the first if nothing was said."""
+    value = text(name, choices[0])
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} must be {' or '.join(choices)}, not {value!r}.")
+    return value
 
 
 def port(name: str, default: int) -> int:
@@ -114,9 +122,10 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
 
 def _postgres(name: str, url: str) -> dict[str, Any]:
     try:
-        # With a pool Django wants connections back after each request; the check spares people
-        # an error page after PostgreSQL was restarted.
-        config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=0, conn_health_checks=True)}
+        # Every thread keeps one connection: 12 in all, of PostgreSQL's 100. A pool would only stand
+        # between them and a server that is away or back again, with pauses of its own. The check
+        # spares people an error page after PostgreSQL was restarted.
+        config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True)}
     except ValueError:
         config = {}
     # An @ in the name is a password with a bare slash: what follows must not reach a message.
@@ -126,12 +135,9 @@ def _postgres(name: str, url: str) -> dict[str, Any]:
             "(special characters of the password percent-encoded)."
         )
     config["OPTIONS"] = {
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "tcp_user_timeout": SILENCE_MILLISECONDS,
         **config.get("OPTIONS", {}),
-        "pool": {
-            "min_size": 1,
-            "max_size": POOL_MAX_CONNECTIONS,
-            "timeout": POOL_TIMEOUT_SECONDS,
-        },
     }
     return config
 

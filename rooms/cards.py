@@ -14,7 +14,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from rooms.forms import Draft
 from rooms.models import Answer, Message, Question
@@ -127,22 +127,32 @@ class Card:
     @property
     def outcome(self) -> str:
         """How the question ended, in words that stand without colour or icon."""
-        who = "you" if self.is_mine else (self.answer.person_name if self.answer else "")
         match self.question.status:
             case Question.Status.ANSWERED if self.answer and self.answer.via == Answer.Via.TERMINAL:
-                return "Answered in the terminal"
+                return gettext("Answered in the terminal")
+            case Question.Status.ANSWERED if self._person:
+                return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
             case Question.Status.ANSWERED:
-                return f"Answered by {who or 'the agent'}"
+                return gettext("Answered by the agent")
             case Question.Status.DECLINED if self.asks_back:
-                return f"Asked back by {who}"
+                return self._decided_by(gettext("Asked back by you"), gettext("Asked back by %(name)s"))
             case Question.Status.DECLINED:
-                return f"Skipped by {who}"
+                return self._decided_by(gettext("Skipped by you"), gettext("Skipped by %(name)s"))
+            case Question.Status.EXPIRED if self.answer:
+                return gettext("Expired, default used")
             case Question.Status.EXPIRED:
-                return "Expired, default used" if self.answer else "Expired without an answer"
+                return gettext("Expired without an answer")
             case Question.Status.WITHDRAWN:
-                return "Withdrawn by the agent"
+                return gettext("Withdrawn by the agent")
             case _:
                 return ""
+
+    @property
+    def _person(self) -> str:
+        return self.answer.person_name if self.answer else ""
+
+    def _decided_by(self, mine: str, theirs: str) -> str:
+        return mine if self.is_mine else theirs % {"name": self._person}
 
     @property
     def asks_back(self) -> bool:

@@ -5,17 +5,38 @@ while they sleep. So each of their reads and writes is one hop to this small poo
 """
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
-from django.db import close_old_connections
+from django.db import close_old_connections, connection, transaction
+from django.utils.translation import override
 
 from rooms.conf import setting
 
+# What the API says. These threads work for it, too: whatever is for people names its own language.
+WIRE_LANGUAGE = "en"
+
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
+
+# SQLite takes one writer at a time and lets the others poll for their turn, longer and longer: under load the
+# unlucky poll for seconds. Those of this process queue here instead, and the next one is woken at once.
+_sqlite_writer = threading.Lock()
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that is going to write."""
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        with _sqlite_writer, transaction.atomic():
+            yield
+    else:
+        with transaction.atomic():
+            yield
 
 
 @cache
@@ -38,6 +59,7 @@ def _with_fresh_connections(
     # pooled ones go back.
     close_old_connections()
     try:
-        return function(*args, **kwargs)
+        with override(WIRE_LANGUAGE):
+            return function(*args, **kwargs)
     finally:
         close_old_connections()

@@ -11,9 +11,11 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
 
 from rooms import access, lifecycle, problems, timeline, wire
+from rooms.database import WIRE_LANGUAGE
 from rooms.fields import FieldError, InvalidPayload
 from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
 from rooms.problems import Problem
@@ -30,6 +32,13 @@ def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
     @login_not_required
     @wraps(next(iter(verbs.values())))
     def view(request: HttpRequest, **path: str) -> HttpResponse:
+        # Programs read English, whatever language they or the library below them ask for.
+        with override(WIRE_LANGUAGE):
+            response = reply(request, **path)
+        response.headers["Content-Language"] = WIRE_LANGUAGE
+        return response
+
+    def reply(request: HttpRequest, **path: str) -> HttpResponse:
         try:
             verb = verbs.get(request.method or "")
             if verb is None:
@@ -82,7 +91,7 @@ def read_json(request: HttpRequest) -> Any:
     if request.content_type not in ("application/json", "application/problem+json"):
         raise Problem(415, "unsupported_media_type", "Send JSON with 'Content-Type: application/json'.")
     if int(request.headers.get("Content-Length") or 0) > BODY_LIMIT or len(request.body) > BODY_LIMIT:
-        raise Problem(413, "too_large", f"The body may have {BODY_LIMIT // 1024} KiB at most.")
+        raise problems.too_large(BODY_LIMIT)
     try:
         return json.loads(request.body, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -120,9 +129,4 @@ def page_limit(request: HttpRequest) -> int:
 def check_rate(recent: Any, limit: int, what: str) -> None:
     """Counted in the database, so that it holds for all processes together."""
     if limit and recent.order_by()[limit - 1 : limit].exists():
-        raise Problem(
-            429,
-            "too_many_requests",
-            f"This key has sent {limit} {what} within a minute; wait a little.",
-            headers={"Retry-After": "10"},
-        )
+        raise problems.too_many(f"This key has sent {limit} {what} within a minute")

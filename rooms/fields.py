@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar, cast
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -38,7 +40,18 @@ def wrong(message: str) -> PydanticCustomError:
 
 
 def too_long(text: str, allowed: int) -> PydanticCustomError:
-    return wrong(f"is too long: {len(text):,} characters, {allowed:,} are allowed")
+    return wrong(_too_long(len(text), allowed))
+
+
+def _too_long(length: int, allowed: int) -> str:
+    # Not only agents read this one: a text area counts characters otherwise than we do.
+    sentence = gettext("is too long: %(length)s characters, %(allowed)s are allowed")
+    return sentence % {"length": in_thousands(length), "allowed": in_thousands(allowed)}
+
+
+def in_thousands(number: int) -> str:
+    """With the separators of the language: 4,000 or 4.000."""
+    return number_format(number, force_grouping=True)
 
 
 def _storable(text: str) -> str:
@@ -99,7 +112,7 @@ def _sentence(error: ErrorDetails) -> str:
         case "missing":
             return "is required"
         case "string_too_long" | "too_long":
-            return f"is too long: {len(error['input']):,} characters, {context['max_length']:,} are allowed"
+            return _too_long(len(error["input"]), context["max_length"])
         case "string_type":
             return "must be a text"
         case "string_unicode":

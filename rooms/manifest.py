@@ -4,6 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -23,7 +24,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "id": inbox,
         "name": "Ask Bridge",
         "short_name": "Ask Bridge",
-        "description": "Questions of your team's AI agents, answered with one click.",
+        "description": gettext("Questions of your team’s AI agents, answered with one click."),
+        "lang": get_language(),
         "start_url": inbox,
         "scope": inbox,
         "display": "standalone",

@@ -2,11 +2,14 @@
 
 Agents send questions in many shapes; `shapes.py` brings them into one before this module checks it.
 No database here.
+
+What a person can get wrong on a card is said in their language; the rest only agents ever read.
 """
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
+from django.utils.translation import gettext
 from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, field_validator
 
 from rooms import shapes
@@ -18,6 +21,7 @@ from rooms.fields import (
     OptionalText,
     Payload,
     Text,
+    in_thousands,
     parse,
     too_long,
     wrong,
@@ -267,9 +271,9 @@ def _what_is_wrong(prompt: Prompt, choice: Choice | None) -> str | None:
     has_custom = bool(choice.custom_input and choice.custom_input.strip())
     count = len(set(choice.selected_options)) + has_custom
     if count == 0:
-        return "needs an option or a text of your own"
+        return gettext("needs an option or a text of your own")
     if count > 1 and not prompt.multi_select:
-        return f"takes one answer, got {count}"
+        return gettext("takes one answer, got %(count)s") % {"count": count}
     return None
 
 
@@ -277,9 +281,12 @@ def check_reply(text: str) -> str:
     """What a person writes instead of choosing, or InvalidPayload: there must be something to read."""
     text = text.strip()
     if not text:
-        problem = "write what the agent should know before you choose"
+        problem = gettext("write what the agent should know before you choose")
     elif len(text) > FREE_TEXT_LENGTH:
-        problem = f"the reply is too long: {len(text):,} characters, {FREE_TEXT_LENGTH:,} are allowed"
+        problem = gettext("the reply is too long: %(length)s characters, %(allowed)s are allowed") % {
+            "length": in_thousands(len(text)),
+            "allowed": in_thousands(FREE_TEXT_LENGTH),
+        }
     else:
         return text
     raise InvalidPayload([FieldError(field="reply", message=problem)])

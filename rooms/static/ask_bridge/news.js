@@ -8,7 +8,7 @@
   let news = [];
 
   const pill = () => document.getElementById("new-questions");
-  const inWords = (count) => (count === 1 ? pill().dataset.one : pill().dataset.many.replace("%", count));
+  const inWords = (count) => (count === 1 ? pill().dataset.one : pill().dataset.many.replace("{count}", count));
 
   const sight = new IntersectionObserver((entries) => {
     entries.forEach(({ target, isIntersecting }) => {

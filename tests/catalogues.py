@@ -1,0 +1,45 @@
+"""What is translated, and what a page says."""
+
+from gettext import GNUTranslations
+from html.parser import HTMLParser
+from pathlib import Path
+
+from tests.processes import ROOT
+
+CATALOGUES = [ROOT / "rooms/locale/de/LC_MESSAGES/django.po", ROOT / "locale/de/LC_MESSAGES/django.po"]
+
+# Names and keys; what stands in <code> is none of ours either.
+SAME_EVERYWHERE = {"Ask Bridge", "Claude Code", "Agent SDK", "MCP", "curl", "j", "k", "s"}
+SILENT_TAGS = ("code", "pre", "script", "style", "time")
+SAID_BY_ATTRIBUTES = {"title", "placeholder", "alt", "aria-label"} | {
+    f"data-{name}" for name in ("one", "many", "copied", "default", "denied", "unsupported")
+}
+
+
+def compiled(path: Path) -> dict[str | tuple[str, int], str]:
+    """The texts of a catalogue by their originals, as its .mo file has them."""
+    with path.with_suffix(".mo").open("rb") as file:
+        return GNUTranslations(file)._catalog  # type: ignore[attr-defined, no-any-return]
+
+
+class Texts(HTMLParser):
+    """What a page says: its text and its attributes that are read, but for code and for times."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._silent = 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._silent += tag in SILENT_TAGS
+        if not self._silent:
+            self.found += [value or "" for name, value in attributes if name in SAID_BY_ATTRIBUTES]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in SILENT_TAGS
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.found.append(data)
