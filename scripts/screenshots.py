@@ -78,6 +78,7 @@ def populate(agent: Agent, bridge: World, stack: ExitStack) -> None:
     stack.enter_context(agent.waiting(sessions["id"]))
     agent.wait(release["id"], seconds=0.1)
     agent.call("DELETE", f"/api/v1/questions/{release['id']}/wait")
+    stack.enter_context(ben.stream(None))
 
 
 def take(browser: Browser, bridge: World, path: str, name: str, **options: Any) -> None:
@@ -88,6 +89,7 @@ def take(browser: Browser, bridge: World, path: str, name: str, **options: Any) 
     page = context.new_page()
     page.goto(path)
     page.get_by_text("Agent waiting").first.wait_for()
+    page.get_by_role("listitem").filter(has_text="Ben Okafor").wait_for()
     page.screenshot(path=IMAGES / f"{name}.png")
     context.close()
     print(f"docs/images/{name}.png")
@@ -104,7 +106,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         stack.callback(browser.close)
         room = f"/rooms/{agent.room}"
-        desk, phone = {"width": 1180, "height": 1000}, {"width": 390, "height": 844}
+        desk, phone = {"width": 1280, "height": 1000}, {"width": 390, "height": 844}
         take(browser, bridge, room, "room", viewport=desk)
         take(browser, bridge, room, "room-dark", viewport=desk, color_scheme="dark")
         take(browser, bridge, room, "room-phone", viewport=phone)

@@ -50,6 +50,22 @@ def test_a_draft_is_gone_when_somebody_else_answered(
     assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
 
 
+def test_what_was_ticked_and_typed_stays_readable_beside_the_winner(
+    agent: Agent, room_page: RoomPage, bridge: World
+) -> None:
+    question = agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    fill_in(page)
+    bridge.person("ben", bridge.site).post(
+        f"/rooms/{agent.room}/questions/{question['id']}/answer", {"choice-0": "1", "choice-1": "0"}
+    )
+    card = page.get_by_role("article")
+    expect(card).to_contain_text("Answered by Ben Okafor")
+    lost = card.locator(".lost")
+    for words in ("Unit tests", "License scan", "Tonight"):
+        expect(lost).to_contain_text(words)
+
+
 def test_a_draft_is_for_its_writer_alone(
     agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
 ) -> None:

@@ -73,6 +73,8 @@ def test_from_the_login_to_the_answer_without_a_mouse(
 def test_writing_to_the_agents_without_a_mouse(agent: Agent, room_page: RoomPage) -> None:
     page = room_page()
     field = page.get_by_label("Message the agents")
+    tab_to(page, page.get_by_role("link", name="Skip to content"))
+    page.keyboard.press("Enter")
     tab_to(page, field)
     page.keyboard.type("Please hurry")
     page.keyboard.press("Control+Enter")
@@ -111,6 +113,20 @@ def test_the_focus_stays_on_a_card_that_somebody_else_settles(
     settle(agent, bridge, question)
     expect(card.locator(".badge")).to_be_visible()
     expect(card.locator("summary")).to_be_focused()
+
+
+@pytest.mark.parametrize("name", ["Submit", "Skip this question"])
+def test_the_focus_stays_on_a_card_whose_button_was_pressed(
+    agent: Agent, room_page: RoomPage, name: str
+) -> None:
+    agent.ask(questions=TWO_PROMPTS[1:])
+    page = room_page()
+    page.keyboard.press("j")
+    page.keyboard.press("1" if name == "Submit" else "s")
+    tab_to(page, page.get_by_role("button", name=name))
+    page.keyboard.press("Enter")
+    expect(page.locator(".badge")).to_contain_text("by you")
+    expect(page.locator(".settled > summary")).to_be_focused()
 
 
 def test_the_focus_stays_on_a_card_that_one_skips(agent: Agent, room_page: RoomPage) -> None:
@@ -218,5 +234,5 @@ def test_a_question_mark_shows_the_list(agent: Agent, room_page: RoomPage) -> No
 def test_the_tab_says_how_many_are_open(agent: Agent, room_page: RoomPage) -> None:
     page = room_page()
     agent.ask()
-    page.wait_for_function("/^\\(\\d+\\) /.test(document.title)")
+    page.wait_for_function("() => /^\\(\\d+\\) /.test(document.title)")
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", "/static/ask_bridge/icon-badge.svg")

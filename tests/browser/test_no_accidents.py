@@ -29,7 +29,7 @@ def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: Room
         below["id"],
     )
     agent.call("DELETE", f"/api/v1/questions/{above['id']}")
-    page.wait_for_function("window.clicked")
+    page.wait_for_function("() => window.clicked")
     expect(page.locator(f"#card-{below['id']} input:checked")).to_have_count(0)
     assert agent.read(below["id"])["status"] == "open"
 

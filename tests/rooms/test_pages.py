@@ -1,5 +1,6 @@
 """Pages through Django's test client: what needs neither a browser nor a running site."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -65,8 +66,12 @@ def test_more_open_questions_than_a_page_shows_are_said_to_be_there(
 ) -> None:
     for _ in range(101):
         ask()
-    assert "the 100 oldest of 101 open questions" in browser.get(f"/rooms/{room.slug}").content.decode()
-    assert "the first 100 of 101 open questions" in browser.get("/").content.decode()
+    for address in (f"/rooms/{room.slug}", "/"):
+        page = browser.get(address).content.decode()
+        assert "the first 100 of 101 open questions" in page
+        assert page.count('data-status="open"') == 100
+        [more] = re.findall(r'href="(\?show=\d+)"', page)
+        assert browser.get(f"{address}{more}").content.decode().count('data-status="open"') == 101
 
 
 def test_a_host_that_is_not_ours_is_a_problem_for_agents_and_a_page_for_people(client: Client) -> None:

@@ -88,7 +88,7 @@
   ["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
     document.addEventListener(name, (event) => {
       const errors = event.target.closest("form")?.closest(".card")?.querySelector(".errors");
-      if (!errors || [401, 409, 422].includes(event.detail.xhr?.status)) return;
+      if (!errors || [401, 409, 422, 429].includes(event.detail.xhr?.status)) return;
       errors.replaceChildren(phrase("not-sent"));
     }),
   );

@@ -20,17 +20,27 @@
     return moment.toLocaleString(language, Math.abs(past) < DAY ? time : { ...time, day: "numeric", month: "short" });
   }
 
+  const known = new WeakSet(); // writing the same again would cost a busy page a new look at all of it
+
   function tick() {
     document.querySelectorAll("time[datetime]").forEach((element) => {
       const moment = new Date(element.dateTime);
       const past = Date.now() - moment;
       const text = element.matches(".elapsed") ? duration(past) : inWords(moment, past);
       if (element.textContent !== text) element.textContent = text;
-      element.title = moment.toLocaleString(language);
+      if (!known.has(element)) element.title = moment.toLocaleString(language);
+      known.add(element);
     });
+  }
+
+  let isDue = false; // once for all that arrives between two pictures
+
+  function tickSoon() {
+    if (!isDue) requestAnimationFrame(() => ((isDue = false), tick()));
+    isDue = true;
   }
 
   tick();
   setInterval(tick, SECOND);
-  ["htmx:afterSwap", "htmx:sseMessage"].forEach((name) => document.addEventListener(name, tick));
+  ["htmx:afterSwap", "htmx:sseMessage"].forEach((name) => document.addEventListener(name, tickSoon));
 })();
