@@ -1,29 +1,35 @@
 """Who may see and do what: people by login and membership, agents by key. Foreign looks like missing."""
 
-import hmac
 import re
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
 
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.database import writing
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
-from rooms.models import AgentKey, Membership, Question, Room, RoomQuerySet
+from rooms.models import AgentKey, AuditEntry, Membership, Question, Room, RoomQuerySet
+from rooms.seals import is_seal_of, seal
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
 LOOKUP_CHARACTERS = 10
 SECRET_CHARACTERS = 40  # of 32 letters: 200 bits
+KEY_PURPOSE = "ask_bridge.agent_key"
 # A key in steady use is not written to for every call.
 LAST_USED_PRECISION = timedelta(minutes=1)
+# Time to put the new key in place on every machine, and short enough that the old one is not forgotten there.
+OVERLAP = timedelta(days=1)
 
 
 class Missing(Exception):
@@ -35,7 +41,11 @@ class SignedOut(Exception):
 
 
 class BadKey(Exception):
-    """No key, a wrong key or a revoked one: all the same to the caller."""
+    """No key, a wrong key, a revoked or an expired one: all the same to the caller."""
+
+
+class NotRotatable(Exception):
+    """A key that is dead, or has less time left than its rotation would give it."""
 
 
 # ---- people ----------------------------------------------------------------------------------------------
@@ -88,19 +98,58 @@ def user_of_session(session_key: str | None) -> Person:
 # ---- agents ----------------------------------------------------------------------------------------------
 
 
-def create_key(room: Room, *, label: str, created_by: Any = None) -> tuple[AgentKey, str]:
+def create_key(
+    room: Room, *, label: str, created_by: Any = None, expires_at: datetime | None = None
+) -> tuple[AgentKey, str]:
     """A new key for the room and its text, which is nowhere stored and cannot be shown again."""
+    with transaction.atomic():
+        key, text = _new_key(room, label=label, created_by=created_by, expires_at=expires_at)
+        audit.record_all([_key_entry(Action.KEY_CREATED, key, created_by)])
+    return key, text
+
+
+def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
+    """A new key in place of this one and its text, as for `create_key`; the old one works one more day."""
+    with transaction.atomic():
+        old = AgentKey.objects.select_for_update(of=("self",)).select_related("room").get(pk=key.pk)
+        last_day = timezone.now() + OVERLAP
+        if not old.is_alive or (old.expires_at and old.expires_at <= last_day):
+            raise NotRotatable
+        # A key that was made for a time is followed by one for the same time.
+        lifetime = old.expires_at - old.created_at if old.expires_at else None
+        expires_at = timezone.now() + lifetime if lifetime else None
+        new, text = _new_key(old.room, label=old.label, created_by=by, expires_at=expires_at)
+        AgentKey.objects.filter(pk=old.pk).update(expires_at=last_day)
+        audit.record_all(
+            [
+                _key_entry(Action.KEY_CREATED, new, by),
+                _key_entry(Action.KEY_ROTATED, old, by, successor=new.lookup),
+            ]
+        )
+    return new, text
+
+
+def revoke_keys(keys: Any, by: Person | None = None) -> int:
+    """Stop these keys for good; how many were still there to be stopped."""
+    with transaction.atomic():
+        unrevoked = AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)
+        stopped = list(unrevoked.select_for_update(of=("self",)).select_related("room"))
+        AgentKey.objects.filter(pk__in=[key.pk for key in stopped]).update(revoked_at=timezone.now())
+        audit.record_all([_key_entry(Action.KEY_REVOKED, key, by) for key in stopped])
+    return len(stopped)
+
+
+def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
     lookup = "".join(secrets.choice(ALPHABET) for _ in range(LOOKUP_CHARACTERS))
     secret = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_CHARACTERS))
-    key = AgentKey.objects.create(
-        room=room, label=label, lookup=lookup, digest=_digest(secret), created_by=created_by
-    )
+    key = AgentKey.objects.create(room=room, lookup=lookup, digest=seal(KEY_PURPOSE, secret), **fields)
     return key, f"abk_{lookup}_{secret}"
 
 
-def revoke_keys(keys: Any) -> int:
-    """Stop these keys for good; how many were still alive."""
-    return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
+def _key_entry(action: Action, key: AgentKey, by: Person | None, **details: str) -> AuditEntry:
+    if key.expires_at and action == Action.KEY_CREATED:
+        details["expires_at"] = key.expires_at.isoformat()
+    return audit.entry(action, key.room.slug, actor_of(by), key.lookup, label=key.label, **details)
 
 
 def key_from_header(authorization: str) -> AgentKey:
@@ -111,11 +160,12 @@ def key_from_header(authorization: str) -> AgentKey:
         raise BadKey
     lookup, secret = match.groups()
     key = AgentKey.objects.usable().select_related("room").filter(lookup=lookup).first()
-    if key is None or not _is_digest_of(secret, key.digest):
+    if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest):
         raise BadKey
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
-        AgentKey.objects.filter(pk=key.pk).update(last_used_at=now)
+        with writing():
+            AgentKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key
 
 
@@ -132,16 +182,6 @@ def question_of_key(key: AgentKey, question_id: str) -> Question:
     if question is None:
         raise Missing
     return question
-
-
-def _digest(secret: str, signing_key: str | bytes | None = None) -> str:
-    return salted_hmac("ask_bridge.agent_key", secret, signing_key, algorithm="sha256").hexdigest()
-
-
-def _is_digest_of(secret: str, digest: str) -> bool:
-    """Also for keys that were made before SECRET_KEY was rotated."""
-    signing_keys = [None, *settings.SECRET_KEY_FALLBACKS]
-    return any(hmac.compare_digest(_digest(secret, signing_key), digest) for signing_key in signing_keys)
 
 
 def named_users(usernames: list[str]) -> list[AbstractBaseUser]:

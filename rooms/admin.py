@@ -1,4 +1,4 @@
-"""Rooms, members and keys for admins; questions, answers and messages for those who look something up.
+"""Rooms, members and keys for admins; questions, answers, messages and the audit for whoever looks things up.
 
 What happened is read-only here. State changes only through the verbs of `lifecycle.py` and
 `access.py`, as everywhere.
@@ -11,12 +11,25 @@ from django.contrib.admin.options import IS_POPUP_VAR
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import Truncator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from rooms import access, lifecycle
-from rooms.models import AgentKey, Answer, Membership, Message, Question, QuestionQuerySet, Room
+from rooms import access, audit, lifecycle
+from rooms.models import (
+    AgentKey,
+    Answer,
+    AuditEntry,
+    Membership,
+    Message,
+    Question,
+    QuestionQuerySet,
+    Room,
+)
 
 # Enough of a text to tell it from others in a list.
 SHORT_TEXT = 60
@@ -38,34 +51,60 @@ def count_per_room(entries: QuerySet[Any]) -> Coalesce:
     return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
 
 
-class NewKeyPage(admin.ModelAdmin):
+class AuditedAdmin(admin.ModelAdmin):
+    """Whatever a page here changes is the doing of whoever sent it."""
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().changelist_view(request, *args, **kwargs)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().changeform_view(request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().delete_view(request, *args, **kwargs)
+
+
+class NewKeyPage(AuditedAdmin):
     """Where a save made agent keys, its reply shows them: here, once, and stored nowhere."""
 
-    def create_key(self, request: HttpRequest, room: Room, label: str) -> AgentKey:
-        key, text = access.create_key(room, label=label, created_by=request.user)
+    def create_key(self, request: HttpRequest, room: Room, named: AgentKey) -> AgentKey:
+        key, text = access.create_key(
+            room, label=named.label, created_by=request.user, expires_at=named.expires_at
+        )
+        self.tell_key(request, key, text)
+        return key
+
+    def tell_key(self, request: HttpRequest, key: AgentKey, text: str) -> None:
         # Shown by this very reply, so that it gets into no cookie and no session on the way.
         messages.warning(
             request,
-            f"The key of “{label}” is {text} – copy it now: it is stored only as a hash and cannot "
-            "be shown again.",
+            gettext(
+                "The key of “%(label)s” is %(key)s – copy it now: it is stored only as a hash and cannot be "
+                "shown again."
+            )
+            % {"label": key.label, "key": text},
         )
         request.ask_bridge_made_keys = True  # type: ignore[attr-defined]
-        return key
 
     def response_add(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return self._show_keys(request, super().response_add(request, *args, **kwargs))
+        return self.show_keys(request, super().response_add(request, *args, **kwargs))
 
     def response_change(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return self._show_keys(request, super().response_change(request, *args, **kwargs))
+        return self.show_keys(request, super().response_change(request, *args, **kwargs))
 
-    def _show_keys(self, request: HttpRequest, onward: HttpResponse) -> HttpResponse:
+    def show_keys(self, request: HttpRequest, onward: HttpResponse) -> HttpResponse:
         if not hasattr(request, "ask_bridge_made_keys"):
             return onward
         context = {
             **self.admin_site.each_context(request),
-            "title": "New agent key",
+            "title": gettext("New agent key"),
             "content": format_html(
-                '<p><a href="{}">I have copied it: go on</a></p>', onward.headers.get("Location", "")
+                '<p><a href="{}">{}</a></p>',
+                onward.headers.get("Location", ""),
+                gettext("I have copied it: go on"),
             ),
         }
         return TemplateResponse(request, "admin/base_site.html", context)
@@ -80,8 +119,8 @@ class MembershipInline(admin.TabularInline):
     # Works with any user model, also where nobody registered it for autocompletion.
     raw_id_fields = ("user",)
     readonly_fields = ("joined_at",)
-    verbose_name = "member"
-    verbose_name_plural = "members"
+    verbose_name = _("member")
+    verbose_name_plural = _("members")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("user", "room")
@@ -93,23 +132,23 @@ class AgentKeyInline(admin.TabularInline):
     model = AgentKey
     extra = 0
     can_delete = False
-    fields = ("label", "beginning", "created_at", "last_used_at", "revoked_at")
+    fields = ("label", "beginning", "created_at", "last_used_at", "expires_at", "revoked_at")
     readonly_fields = ("beginning", "created_at", "last_used_at", "revoked_at")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="key")
+    @admin.display(description=_("key"))
     def beginning(self, key: AgentKey) -> str:
-        return f"abk_{key.lookup}_…" if key.lookup else "shown once, after saving"
+        return f"abk_{key.lookup}_…" if key.lookup else gettext("shown once, after saving")
 
 
 class ArchivedFilter(admin.SimpleListFilter):
-    title = "archived"
+    title = _("archived")
     parameter_name = "archived"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("no", "No"), ("yes", "Yes")]
+        return [("no", gettext("No")), ("yes", gettext("Yes"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() is None:
@@ -142,7 +181,7 @@ class RoomAdmin(NewKeyPage):
             .get_queryset(request)
             .annotate(
                 member_count=count_per_room(Membership.objects.all()),
-                living_keys=count_per_room(AgentKey.objects.filter(revoked_at=None)),
+                living_keys=count_per_room(AgentKey.objects.alive()),
                 open_questions=count_per_room(Question.objects.open()),
             )
         )
@@ -159,71 +198,89 @@ class RoomAdmin(NewKeyPage):
 
     def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
         """Write what was edited and nothing else: questions move the revision on meanwhile."""
-        obj.save(update_fields=form.changed_data if change else None)
+        if change:
+            obj.save(update_fields=form.changed_data)
+        else:
+            lifecycle.add_room(obj, by=request.user)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         if formset.model is not AgentKey:
             super().save_formset(request, form, formset, change)
             return
         named = formset.save(commit=False)
-        formset.new_objects = [self.create_key(request, form.instance, key.label) for key in named]
+        formset.new_objects = [self.create_key(request, form.instance, key) for key in named]
 
-    @admin.display(description="members", ordering="member_count")
+    @admin.display(description=_("members"), ordering="member_count")
     def member_count(self, room: Any) -> int:
         return room.member_count
 
-    @admin.display(description="living keys", ordering="living_keys")
+    @admin.display(description=_("living keys"), ordering="living_keys")
     def living_keys(self, room: Any) -> int:
         return room.living_keys
 
-    @admin.display(description="open questions", ordering="open_questions")
+    @admin.display(description=_("open questions"), ordering="open_questions")
     def open_questions(self, room: Any) -> int:
         return room.open_questions
 
     @admin.action(
-        description="Archive: withdraw open questions, stop the keys, keep the history",
+        description=_("Archive: withdraw open questions, stop the keys, keep the history"),
         permissions=["change"],
     )
     def archive(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
         rooms = list(queryset.filter(archived_at=None))
         for room in rooms:
-            lifecycle.archive_room(room)
-        self.message_user(request, f"Rooms archived: {len(rooms)}.", messages.SUCCESS)
+            lifecycle.archive_room(room, by=request.user)
+        self.message_user(
+            request, gettext("Rooms archived: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
+        )
 
-    @admin.action(description="Restore: bring archived rooms back", permissions=["change"])
+    @admin.action(description=_("Restore: bring archived rooms back"), permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
         rooms = list(queryset.exclude(archived_at=None))
         for room in rooms:
-            lifecycle.restore_room(room)
-        self.message_user(request, f"Rooms restored: {len(rooms)}.", messages.SUCCESS)
+            lifecycle.restore_room(room, by=request.user)
+        self.message_user(
+            request, gettext("Rooms restored: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
+        )
 
-    @admin.action(description="Revoke all keys", permissions=["change"])
+    @admin.action(description=_("Revoke all keys"), permissions=["change"])
     def revoke_keys(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
-        revoked = access.revoke_keys(AgentKey.objects.filter(room__in=queryset.values("pk")))
-        self.message_user(request, f"Keys revoked: {revoked}.", messages.SUCCESS)
+        keys = AgentKey.objects.filter(room__in=queryset.values("pk"))
+        revoked = access.revoke_keys(keys, by=request.user)
+        self.message_user(request, gettext("Keys revoked: %(count)s.") % {"count": revoked}, messages.SUCCESS)
 
-    @admin.action(description="Withdraw open questions", permissions=["change"])
+    @admin.action(description=_("Withdraw open questions"), permissions=["change"])
     def withdraw_open_questions(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
-        withdrawn = lifecycle.withdraw_open(Question.objects.filter(room__in=queryset.values("pk")))
-        self.message_user(request, f"Questions withdrawn: {withdrawn}.", messages.SUCCESS)
+        questions = Question.objects.filter(room__in=queryset.values("pk"))
+        withdrawn = lifecycle.withdraw_open(questions, by=request.user)
+        self.message_user(
+            request, gettext("Questions withdrawn: %(count)s.") % {"count": withdrawn}, messages.SUCCESS
+        )
 
 
 # ---- keys ----------------------------------------------------------------------------------------
 
 
 class KeyStateFilter(admin.SimpleListFilter):
-    title = "state"
+    title = _("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("alive", "Alive"), ("revoked", "Revoked"), ("archived", "Room archived")]
+        return [
+            ("alive", gettext("Alive")),
+            ("revoked", gettext("Revoked")),
+            ("expired", gettext("Expired")),
+            ("archived", gettext("Room archived")),
+        ]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def queryset(self, request: HttpRequest, queryset: Any) -> QuerySet[Any]:
         match self.value():
             case "alive":
-                return queryset.filter(revoked_at=None, room__archived_at=None)
+                return queryset.usable()
             case "revoked":
                 return queryset.exclude(revoked_at=None)
+            case "expired":
+                return queryset.filter(revoked_at=None, expires_at__lte=timezone.now())
             case "archived":
                 return queryset.filter(revoked_at=None).exclude(room__archived_at=None)
             case _:
@@ -232,44 +289,65 @@ class KeyStateFilter(admin.SimpleListFilter):
 
 @admin.register(AgentKey)
 class AgentKeyAdmin(NewKeyPage):
-    list_display = ("label", "beginning", "room", "created_at", "last_used_at", "state")
+    list_display = ("label", "beginning", "room", "created_at", "last_used_at", "expires_at", "state")
     list_filter = (KeyStateFilter, "room", "created_at", "last_used_at")
     list_select_related = ("room",)
     search_fields = ("label", "lookup", "room__name", "room__slug")
-    actions = ("revoke",)
+    actions = ("revoke", "rotate")
 
     def get_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
         if obj is None:
-            return ("room", "label")
+            return ("room", "label", "expires_at")
         return ("room", "label", *self.get_readonly_fields(request, obj)[1:])
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
         if obj is None:
             return ()
-        return ("room", "beginning", "state", "created_at", "created_by", "last_used_at", "revoked_at")
+        return (
+            "room",
+            "beginning",
+            "state",
+            "created_at",
+            "created_by",
+            "last_used_at",
+            "expires_at",
+            "revoked_at",
+        )
 
     def save_model(self, request: HttpRequest, obj: AgentKey, form: Any, change: bool) -> None:
         if change:
             super().save_model(request, obj, form, change)
             return
         # From here on the admin's own object is the key that was made.
-        obj.pk = self.create_key(request, obj.room, obj.label).pk
+        obj.pk = self.create_key(request, obj.room, obj).pk
         obj.refresh_from_db()
 
-    @admin.display(description="key")
+    @admin.display(description=_("key"))
     def beginning(self, key: AgentKey) -> str:
         return f"abk_{key.lookup}_…"
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def state(self, key: AgentKey) -> str:
         if key.revoked_at:
-            return "revoked"
-        return "room archived" if key.room.archived_at else "alive"
+            return gettext("revoked")
+        if key.has_expired:
+            return gettext("expired")
+        return gettext("room archived") if key.room.archived_at else gettext("alive")
 
-    @admin.action(description="Revoke selected keys", permissions=["change"])
+    @admin.action(description=_("Revoke selected keys"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> None:
-        revoked = access.revoke_keys(queryset)
-        self.message_user(request, f"Keys revoked: {revoked}.", messages.SUCCESS)
+        revoked = access.revoke_keys(queryset, by=request.user)
+        self.message_user(request, gettext("Keys revoked: %(count)s.") % {"count": revoked}, messages.SUCCESS)
+
+    @admin.action(description=_("Rotate (the old key works one more day)"), permissions=["change"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> HttpResponse:
+        for key in queryset:
+            try:
+                self.tell_key(request, *access.rotate_key(key, by=request.user))
+            except access.NotRotatable:
+                refused = gettext("“%(label)s” was not rotated: it has less than a day left, or none.")
+                messages.error(request, refused % {"label": key.label})
+        return self.show_keys(request, redirect(request.get_full_path()))
 
 
 # ---- what happened -------------------------------------------------------------------------------
@@ -335,18 +413,20 @@ class QuestionAdmin(ReadOnlyAdmin):
     def has_withdraw_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ask_bridge.change_question")
 
-    @admin.display(description="question", ordering="id")
+    @admin.display(description=_("question"), ordering="id")
     def text(self, question: Question) -> str:
         return short(str(question))
 
-    @admin.display(description="active", boolean=True)
+    @admin.display(description=_("active"), boolean=True)
     def agent_is_waiting(self, question: Question) -> bool:
         return question.agent_is_waiting
 
-    @admin.action(description="Withdraw selected questions", permissions=["withdraw"])
+    @admin.action(description=_("Withdraw selected questions"), permissions=["withdraw"])
     def withdraw(self, request: HttpRequest, queryset: QuestionQuerySet) -> None:
-        withdrawn = lifecycle.withdraw_open(queryset)
-        self.message_user(request, f"Questions withdrawn: {withdrawn}.", messages.SUCCESS)
+        withdrawn = lifecycle.withdraw_open(queryset, by=request.user)
+        self.message_user(
+            request, gettext("Questions withdrawn: %(count)s.") % {"count": withdrawn}, messages.SUCCESS
+        )
 
 
 @admin.register(Answer)
@@ -374,7 +454,7 @@ class AnswerAdmin(ReadOnlyAdmin):
         is_alone = (address or "").startswith("ask_bridge_answer_")
         return not is_alone and super().has_delete_permission(request, obj)
 
-    @admin.display(description="question", ordering="id")
+    @admin.display(description=_("question"), ordering="id")
     def question_text(self, answer: Answer) -> str:
         return short(str(answer.question))
 
@@ -387,6 +467,44 @@ class MessageAdmin(ReadOnlyAdmin):
     search_fields = ("sender", "=id")
     fields = ("id", "room", "key", "sender", "sender_type", "kind", "content", "color", "created_at")
 
-    @admin.display(description="message", ordering="id")
+    @admin.display(description=_("message"), ordering="id")
     def text(self, message: Message) -> str:
         return short(message.content)
+
+
+class AuditedRoomFilter(admin.SimpleListFilter):
+    """The rooms of today; the names of rooms in the audit itself would be a walk through all of it."""
+
+    title = _("room")
+    parameter_name = "room"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(Room.objects.values_list("slug", "name"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        is_room = self.value() in dict(self.lookup_choices)
+        return queryset.filter(room=self.value()) if is_room else queryset
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Not even superusers remove anything here."""
+
+    list_display = ("at", "room", "action", "actor_type", "actor", "subject", "in_short", "is_intact")
+    list_filter = ("action", "actor_type", AuditedRoomFilter, "at")
+    search_fields = ("actor", "=subject", "=room")
+    search_help_text = _(
+        "A part of the actor; or all of a room, of a question’s id, of what follows abk_ in a key"
+    )
+    fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "details", "is_intact")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description=_("details"))
+    def in_short(self, entry: AuditEntry) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in entry.details.items())
+
+    @admin.display(description=_("intact"), boolean=True)
+    def is_intact(self, entry: AuditEntry) -> bool:
+        return audit.is_intact(entry)

@@ -14,6 +14,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 
 from rooms import access, lifecycle, openapi, problems, timeline, wire
 from rooms.conf import setting
@@ -112,7 +113,7 @@ def stop_waiting(request: HttpRequest, key: AgentKey, question_id: str) -> HttpR
 
 
 def withdraw(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
-    return _question(request, lifecycle.withdraw(access.question_of_key(key, question_id)))
+    return _question(request, lifecycle.withdraw(access.question_of_key(key, question_id), by=key))
 
 
 def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
@@ -120,7 +121,7 @@ def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> Http
     body = read_json(request)
     try:
         reported = parse(ReportedAnswer, body)
-        answered = lifecycle.answer(question, reported.answers, via=Answer.Via(reported.via))
+        answered = lifecycle.answer(question, reported.answers, via=Answer.Via(reported.via), key=key)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_answer") from error
     return _question(request, answered)
@@ -197,7 +198,7 @@ def _post_response(request: HttpRequest, key: AgentKey, message: NewMessage) -> 
         if not choices:
             first = parse_prompts(question.prompts)[0]
             choices = [{"question": first.question, "selectedOptions": response.selected_options}]
-        answered = lifecycle.answer(question, choices, via=Answer.Via.API)
+        answered = lifecycle.answer(question, choices, via=Answer.Via.API, key=key)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_answer") from error
     return answered.answer
@@ -225,6 +226,8 @@ _POSTED: dict[str, Callable[[HttpRequest, AgentKey, NewMessage], timeline.Entry]
 @csrf_exempt
 @login_not_required
 def openapi_document(request: HttpRequest) -> HttpResponse:
+    if request.method not in ("GET", "HEAD"):
+        return problems.method_not_allowed(["GET"]).as_response()
     return JsonResponse(openapi.document())
 
 
@@ -235,12 +238,14 @@ def not_found(request: HttpRequest, **path: str) -> HttpResponse:
 
 
 @login_not_required
+@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """The process is up."""
     return JsonResponse({"status": "ok"})
 
 
 @login_not_required
+@require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """The database is reachable; under ASGI `live.readyz` asks the channel layer as well."""
     state = database_state()

@@ -9,7 +9,13 @@ class RoomsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.db.models.signals import post_delete, post_save
+
+        from rooms import audit
         from rooms.hub import hub
+        from rooms.models import Membership
         from rooms.signals import room_changed
 
         room_changed.connect(hub.announce, dispatch_uid="ask_bridge.hub")
+        post_save.connect(audit.record_saved_member, Membership, dispatch_uid="ask_bridge.audit")
+        post_delete.connect(audit.record_removed_member, Membership, dispatch_uid="ask_bridge.audit")

@@ -5,9 +5,18 @@ from typing import Any
 from django.conf import settings
 
 DEFAULTS: dict[str, Any] = {
-    # Per agent key; generous for any honest agent, low enough to stop a loop that went wrong.
+    # Per agent key, and messages also per person; generous for anybody honest, low enough to stop a loop that
+    # went wrong.
     "ASKS_PER_MINUTE": 600,
     "MESSAGES_PER_MINUTE": 600,
+    # Per person: answers, skips and replies together, ten a second.
+    "ANSWERS_PER_MINUTE": 600,
+    # Per person, on the Connect page. Somebody who connects a fleet of agents makes one after the other.
+    "KEYS_PER_MINUTE": 60,
+    # In one process. One agent waits for a question, a few more when it was restarted in a hurry.
+    "WAITS_PER_QUESTION": 100,
+    # In one process. A browser has one stream for all its tabs; the rest bounds what a script can hold open.
+    "STREAMS_PER_PERSON": 4_000,
     # The threads that talk to the database for waits and streams. Their work is a millisecond each,
     # so a few serve thousands of sleepers, and each may hold one database connection.
     "DATABASE_THREADS": 4,

@@ -1,20 +1,23 @@
 """The Connect page: a key, blocks to paste for every kind of agent, and a sign that it worked."""
 
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from bridge_client.archive import archive
-from rooms import access, lifecycle
-from rooms.forms import KeyForm
-from rooms.models import Room
-from rooms.pages import form, page, surroundings
+from rooms import access, lifecycle, rates
+from rooms.forms import KeyForm, read_key
+from rooms.models import AgentKey, Room
+from rooms.pages import form, page, retry_later, surroundings, too_many_in_words
 from rooms.payload import parse_ask
 
 # A test question is for the next minutes, not for somebody's history of open ones.
@@ -25,22 +28,81 @@ TEST_QUESTION_SECONDS = 15 * 60
 @require_http_methods(["GET", "POST"])
 def connect(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
+    if request.method == "POST" and access.may_manage(request.user, own_room):
+        return _create_key(request, own_room)
+    return _connect_page(request, own_room)
+
+
+def _create_key(request: HttpRequest, room: Room) -> HttpResponse:
+    form = KeyForm(request.POST)
+    if not form.is_valid():
+        return _connect_page(request, room, form=form)
+    days = form.cleaned_data["expires_in_days"]
+    try:
+        rates.check_keys(request.user)
+        made = access.create_key(
+            room,
+            label=form.cleaned_data["label"],
+            created_by=request.user,
+            expires_at=timezone.now() + timedelta(days=days) if days else None,
+        )
+    except rates.TooMany as over:
+        form.add_error("label", f"{too_many_in_words(over)}.")
+        return retry_later(_connect_page(request, room, form=form, status=429), over)
+    return _connect_page(request, room, made)
+
+
+@form
+def rotate_key(request: HttpRequest, room: str) -> HttpResponse:
+    """A new key in place of an old one, which works one more day."""
+    own_room = access.room_for(request.user, room)
+    key = _own_key(request, own_room)
+    rates.check_keys(request.user)
+    try:
+        return _connect_page(request, own_room, access.rotate_key(key, by=request.user))
+    except access.NotRotatable:
+        # Sent a second time, or too late: the table says how things are.
+        return redirect("ask_bridge:connect", own_room.slug)
+
+
+@form
+def revoke_key(request: HttpRequest, room: str) -> HttpResponse:
+    """The key stops working, for good."""
+    own_room = access.room_for(request.user, room)
+    key = _own_key(request, own_room)
+    access.revoke_keys(AgentKey.objects.filter(pk=key.pk), by=request.user)
+    return redirect("ask_bridge:connect", own_room.slug)
+
+
+def _own_key(request: HttpRequest, room: Room) -> AgentKey:
+    """The key that the form names; to those who may not manage the room it does not exist."""
+    key = room.keys.filter(lookup=read_key(request.POST)).first()
+    if key is None or not access.may_manage(request.user, room):
+        raise Http404("There is no such key.")
+    return key
+
+
+def _connect_page(
+    request: HttpRequest,
+    room: Room,
+    made: tuple[AgentKey, str] | None = None,
+    *,
+    form: KeyForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    # A new key is shown in this reply and never again: it is stored nowhere, not even in the session.
+    key, key_text = made or (None, "")
     context: dict[str, Any] = {
-        **surroundings(request, room=own_room),
-        "may_manage": access.may_manage(request.user, own_room),
-        "form": KeyForm(),
+        **surroundings(request, room=room),
+        "may_manage": access.may_manage(request.user, room),
+        "form": form or KeyForm(),
+        "key": key,
+        "key_text": key_text,
+        "blocks": _blocks(request, room, key_text),
     }
-    if request.method == "POST" and context["may_manage"]:
-        context["form"] = form = KeyForm(request.POST)
-        if form.is_valid():
-            # Shown in this reply and never again: it is stored nowhere, not even in the session.
-            context["key"], context["key_text"] = access.create_key(
-                own_room, label=form.cleaned_data["label"], created_by=request.user
-            )
-    context["blocks"] = _blocks(request, own_room, context.get("key_text", ""))
     if context["may_manage"]:
-        context |= _keys(own_room)
-    return render(request, "ask_bridge/connect.html", context)
+        context |= _keys(room)
+    return render(request, "ask_bridge/connect.html", context, status=status)
 
 
 @page
@@ -54,19 +116,21 @@ def keys(request: HttpRequest, room: str) -> HttpResponse:
 
 @form
 def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
-    """A question from nobody's agent, to see a card and click it."""
+    """A question from nobody's agent, to see a card and click it; in the language of whoever sends it."""
     own_room = access.room_for(request.user, room)
+    names = {"name": request.user.get_username(), "room": own_room.name}
     asked = parse_ask(
         {
-            "agent": {"name": "test question", "color": "teal"},
-            "question": "Do you see this card?",
-            "header": "Test",
-            "options": ["Yes, and I clicked it", "Yes, but I would like another colour"],
-            "context": {"text": f"{request.user.get_username()} tries out {own_room.name}."},
+            "agent": {"name": gettext("test question"), "color": "teal"},
+            "question": gettext("Do you see this card?"),
+            "header": gettext("Test"),
+            "options": [gettext("Yes, and I clicked it"), gettext("Yes, but I would like another colour")],
+            "context": {"text": gettext("%(name)s tries out %(room)s.") % names},
             "timeout_seconds": TEST_QUESTION_SECONDS,
         }
     )
-    question, _ = lifecycle.ask(own_room, None, asked)
+    rates.check_test_questions()
+    question, _ = lifecycle.ask(own_room, None, asked, by=request.user)
     return redirect("ask_bridge:question", own_room.slug, question.pk)
 
 
@@ -85,7 +149,11 @@ _client_archive = cache(archive)
 def _keys(room: Room) -> dict[str, Any]:
     """The room's keys, and whether one of them still waits for its first call."""
     keys = list(room.keys.all())
-    return {"keys": keys, "awaits_call": any(not key.last_used_at and not key.revoked_at for key in keys)}
+    return {
+        "keys": keys,
+        "last_day": timezone.now() + access.OVERLAP,
+        "awaits_call": any(not key.last_used_at and key.is_alive for key in keys),
+    }
 
 
 def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.utils.http import http_date
 
+from rooms import problems
 from rooms.problems import CONTENT_TYPE, Problem
 from rooms.sleepers import Sleeper
 
@@ -87,16 +89,22 @@ class Exchange:
         await self.write(f": welcome\nretry: {RETRY_MILLISECONDS}\n{cursor}\n".encode())
 
     async def read_body(self) -> None:
-        """Give the request its body, once all of it is here."""
-        body = b""
+        """Give the request its body, once all of it is here; too large a one is refused and never held."""
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        # Our own server passes on only the length of a body over the limit.
+        declared = int(self.request.META.get("CONTENT_LENGTH") or 0)
+        body = BytesIO()
         while True:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 break
-            body += message.get("body", b"")
+            body.write(message.get("body", b""))
+            if limit is not None and max(declared, body.tell()) > limit:
+                raise problems.too_large(limit)
             if not message.get("more_body", False):
                 break
-        self.request = ASGIRequest(self.scope, BytesIO(body))
+        body.seek(0)
+        self.request = ASGIRequest(self.scope, body)
 
     async def keep_alive(self) -> None:
         """A blank before the JSON that is still to come, so that proxies see a living connection."""

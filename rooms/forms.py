@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
 
 from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt
 
@@ -60,6 +61,11 @@ def read_reply(data: QueryDict) -> str:
     return _text(data, "reply")
 
 
+def read_key(data: QueryDict) -> str:
+    """The field `key`: the lookup of the key that a button is for."""
+    return _text(data, "key")
+
+
 def _text(data: QueryDict, name: str) -> str:
     # Browsers send CRLF; agents expect LF. NUL cannot be stored.
     return data.get(name, "").replace("\r\n", "\n").replace("\x00", "")
@@ -75,3 +81,15 @@ class MessageForm(forms.Form):
 
 class KeyForm(forms.Form):
     label = forms.CharField(max_length=80)
+    expires_in_days = forms.TypedChoiceField(
+        choices=[
+            ("", _("works until it is revoked")),
+            ("7", _("works for 7 days")),
+            ("30", _("works for 30 days")),
+            ("90", _("works for 90 days")),
+            ("365", _("works for a year")),
+        ],
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )

@@ -96,14 +96,17 @@ def _report(request: ASGIRequest, envelope: dict[str, Any]) -> None:
         return
     choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
     try:
-        lifecycle.answer(question, [choice.to_wire() for choice in choices], via=Answer.Via.TERMINAL)
+        answers = [choice.to_wire() for choice in choices]
+        lifecycle.answer(question, answers, via=Answer.Via.TERMINAL, key=key)
     except lifecycle.AlreadySettled:
         return  # somebody in the room was faster by a hair
 
 
 def _open_question_of(room_id: int, envelope: dict[str, Any]) -> Question | None:
-    open_questions = Question.objects.open().filter(
-        room_id=room_id, session_id=str(envelope.get("session_id") or "")
+    open_questions = (
+        Question.objects.open()
+        .select_related("room")
+        .filter(room_id=room_id, session_id=str(envelope.get("session_id") or ""))
     )
     return envelopes.question_of(envelope, open_questions)
 

@@ -8,14 +8,15 @@ by itself, with one query for all its waits and one for all its rooms.
 import asyncio
 import logging
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from rooms import access, frames, lifecycle, presence
+from rooms import access, frames, lifecycle, presence, problems
+from rooms.conf import setting
 from rooms.database import in_database
 from rooms.models import AgentKey, Question, Room
 from rooms.sleepers import Sleeper, Viewer
@@ -106,6 +107,7 @@ class Hub:
         self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
         self._heard: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
+        self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
 
     # ---- life
@@ -149,6 +151,8 @@ class Hub:
     # ---- who sleeps here
 
     def add_wait(self, question_id: str, sleeper: Sleeper) -> None:
+        if len(self._waits.get(question_id, ())) >= setting("WAITS_PER_QUESTION"):
+            raise problems.too_many("Too many wait for this question already")
         self._waits[question_id].add(sleeper)
 
     def remove_wait(self, question_id: str, sleeper: Sleeper) -> bool:
@@ -162,6 +166,12 @@ class Hub:
     def remove_listener(self, room_id: int, sleeper: Sleeper) -> None:
         _discard(self._listeners, room_id, sleeper)
 
+    def welcome(self, viewer: Viewer) -> None:
+        """Let a page in, unless its person has too many open here already."""
+        if self._streams[viewer.user_id] >= setting("STREAMS_PER_PERSON"):
+            raise problems.too_many("Too many pages are open already")
+        self._streams[viewer.user_id] += 1
+
     def add_viewer(self, room_id: int, revision: int, viewer: Viewer) -> int:
         """Push what comes after the returned revision: the feed's own, or `revision` for a new feed."""
         feed = self._feeds.get(room_id)
@@ -173,6 +183,9 @@ class Hub:
         return feed.revision
 
     def remove_viewer(self, viewer: Viewer) -> None:
+        self._streams[viewer.user_id] -= 1
+        if not self._streams[viewer.user_id]:
+            del self._streams[viewer.user_id]
         for room_id in viewer.room_ids:
             feed = self._feeds.get(room_id)
             if feed:

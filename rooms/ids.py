@@ -32,3 +32,7 @@ def new_answer_id() -> str:
 
 def new_message_id() -> str:
     return _new_id("m")
+
+
+def new_audit_entry_id() -> str:
+    return _new_id("e")

@@ -8,8 +8,9 @@
     wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
 
 Each verb on a question is one transaction. It changes the question only if it is still in the state that the
-verb needs, takes the room's next revision, and sends `room_changed` after commit. The first to settle a
-question wins in the database; everybody else gets `AlreadySettled` with the question as it is now.
+verb needs, takes the room's next revision, leaves an audit entry, and sends `room_changed` after commit. The
+first to settle a question wins in the database; everybody else gets `AlreadySettled` with the question as it
+is now.
 """
 
 import hashlib
@@ -23,7 +24,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from rooms import audit
+from rooms.audit import Action, actor_of
 from rooms.colors import color_of
+from rooms.database import writing
 from rooms.models import (
     PERSON_NAME_LENGTH,
     AgentKey,
@@ -71,8 +75,13 @@ class AskedDifferently(Exception):
 # ---- asking ----------------------------------------------------------------------------------------------
 
 
-def ask(room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "") -> tuple[Question, bool]:
-    """A new open question and True; or the one this agent asked before, as it is now, and False."""
+def ask(
+    room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "", *, by: Person | None = None
+) -> tuple[Question, bool]:
+    """A new open question and True; or the one this agent asked before, as it is now, and False.
+
+    Without a key it is a test question of the person `by`.
+    """
     idempotency_hash = _idempotency_hash(key, asked, idempotency_key)
     prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
     defaults = asked.default_choices
@@ -100,12 +109,13 @@ def ask(room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "")
         expires_at=now + timedelta(seconds=timeout) if timeout else None,
     )
     try:
-        with transaction.atomic():
+        with writing():
             question.position = question.revision = _next_revision(room.pk, question.pk)
             # With the room's row locked: archiving comes before this ask or finds its question.
             if Room.objects.filter(pk=room.pk, archived_at__isnull=False).exists():
                 raise RoomArchived
             question.save(force_insert=True)
+            audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
     except IntegrityError:
         # The same ask came in twice at once, and the other one was first.
         before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None
@@ -144,37 +154,42 @@ def answer(
     *,
     via: Answer.Via,
     user: Person | None = None,
+    key: AgentKey | None = None,
 ) -> Question:
-    """Settle with what a person chose; only what was offered, or a text of their own, can be chosen."""
+    """Settle with what a person chose, or an agent with its key says that one chose in the terminal.
+
+    Only what was offered, or a text of one's own, can be chosen.
+    """
     checked = check_choices(parse_prompts(question.prompts), choices)
     given = Answer(via=via, choices=_as_json(checked), **_person(user))
-    return _settle_in_time(question, Question.Status.ANSWERED, given)
+    actor = actor_of(user or key, audit.AGENT)
+    return _settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
 
 def decline(question: Question, user: Person, reason: str = "") -> Question:
     """Settle without a choice: a person pressed Skip."""
     given = Answer(via=Answer.Via.WEB, reason=reason, **_person(user))
-    return _settle_in_time(question, Question.Status.DECLINED, given)
+    return _settle_in_time(question, Question.Status.DECLINED, Action.DECLINED, actor_of(user), given)
 
 
 def ask_back(question: Question, user: Person, text: str) -> Question:
     """Settle without a choice, but with words for the agent, who may ask again."""
     # Declined, so that agents who know nothing of replies take it for what it also is: nothing was chosen.
     given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **_person(user))
-    return _settle_in_time(question, Question.Status.DECLINED, given)
+    return _settle_in_time(question, Question.Status.DECLINED, Action.ASKED_BACK, actor_of(user), given)
 
 
-def withdraw(question: Question) -> Question:
-    """Settle because the agent took its question back."""
-    return _settle(question, Question.Status.WITHDRAWN)
+def withdraw(question: Question, by: audit.Who = None) -> Question:
+    """Settle because the agent took its question back, or an admin did."""
+    return _settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by, audit.AGENT))
 
 
-def withdraw_open(questions: QuestionQuerySet) -> int:
+def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
     """Withdraw those that are still open; how many that were."""
     withdrawn = 0
-    for question in questions.open():
+    for question in questions.open().select_related("room"):
         try:
-            withdraw(question)
+            _settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by))
             withdrawn += 1
         except AlreadySettled:
             continue
@@ -186,19 +201,27 @@ def expire(question: Question) -> Question:
     default = None
     if question.default_choices is not None:
         default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
-    return _settle(question, Question.Status.EXPIRED, default)
+    return _settle(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)
 
 
-def _settle_in_time(question: Question, status: Question.Status, given: Answer) -> Question:
+def _settle_in_time(
+    question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer
+) -> Question:
     """An answer that comes after the deadline is late even if no sweep has been by yet."""
-    if question.is_open and question.expires_at and question.expires_at <= timezone.now():
+    if question.is_overdue:
         raise AlreadySettled(expire(question))
-    return _settle(question, status, given)
+    return _settle(question, status, action, actor, given)
 
 
-def _settle(question: Question, status: Question.Status, given: Answer | None = None) -> Question:
+def _settle(
+    question: Question,
+    status: Question.Status,
+    action: Action,
+    actor: audit.Actor,
+    given: Answer | None = None,
+) -> Question:
     now = timezone.now()
-    with transaction.atomic():
+    with writing():
         # What the agent itself reports has reached it.
         told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
         won = (
@@ -212,6 +235,8 @@ def _settle(question: Question, status: Question.Status, given: Answer | None = 
                 given.question_id, given.room_id = question.pk, question.room_id
                 given.answered_at, given.position = now, revision
                 given.save(force_insert=True)
+            via = {"via": given.via} if given else {}
+            audit.record(action, question.room.slug, actor, question.pk, **via)
     settled = Question.objects.with_answer().get(pk=question.pk)
     if not won:
         raise AlreadySettled(settled)
@@ -239,7 +264,8 @@ def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
 
 def wait_started(question_id: str) -> None:
     """An agent waits: it is active for the length of a lease."""
-    renewed = Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
+    with writing():
+        renewed = Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
     if not renewed:
         _change(question_id, Question.objects.open(), agent_active=True, **_lease())
 
@@ -259,7 +285,8 @@ def wait_ended(question_id: str) -> None:
 def renew_leases(question_ids: Sequence[str]) -> None:
     """Agents still wait for these: one statement for all, and one for each that was marked as gone."""
     waiting = Question.objects.open().filter(pk__in=question_ids)
-    waiting.filter(agent_active=True).update(**_lease())
+    with writing():
+        waiting.filter(agent_active=True).update(**_lease())
     for question_id in waiting.filter(agent_active=False).values_list("pk", flat=True):
         wait_started(question_id)
 
@@ -272,7 +299,7 @@ def deliver(question_id: str) -> None:
 
 def sweep() -> None:
     """Expire what is due and mark agents that left; any number of processes may do so at once."""
-    for question in Question.objects.due()[:SWEEP_LIMIT]:
+    for question in Question.objects.due().select_related("room")[:SWEEP_LIMIT]:
         try:
             expire(question)
         except AlreadySettled:
@@ -288,7 +315,7 @@ def _lease() -> dict[str, datetime]:
 
 def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> None:
     """Change a mark beside the state, if the question is still one of the changeable: one caller wins."""
-    with transaction.atomic():
+    with writing():
         if changeable.filter(pk=question_id).update(**fields):
             _take_revision(question_id)
 
@@ -300,22 +327,36 @@ def create_room(
     slug: str, *, name: str = "", is_open: bool = False, members: Iterable[AbstractBaseUser] = ()
 ) -> Room:
     """A room with its members; an existing one is left as it is but for new members."""
-    with transaction.atomic():
-        room, _ = Room.objects.get_or_create(slug=slug, defaults={"name": name or slug, "is_open": is_open})
+    with writing():
+        named = {"name": name or slug, "is_open": is_open}
+        room, is_new = Room.objects.get_or_create(slug=slug, defaults=named)
+        if is_new:
+            audit.record(Action.ROOM_CREATED, room.slug, audit.SYSTEM)
         for user in members:
             Membership.objects.get_or_create(room=room, user_id=user.pk)
     return room
 
 
-def archive_room(room: Room) -> None:
+def add_room(room: Room, by: Person) -> None:
+    """Save a new room that somebody filled in a form for."""
+    with writing():
+        room.save(force_insert=True)
+        audit.record(Action.ROOM_CREATED, room.slug, actor_of(by))
+
+
+def archive_room(room: Room, by: Person | None = None) -> None:
     """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
-    Room.objects.filter(pk=room.pk).update(archived_at=timezone.now())
-    withdraw_open(room.questions.all())
+    with writing():
+        if Room.objects.active().filter(pk=room.pk).update(archived_at=timezone.now()):
+            audit.record(Action.ROOM_ARCHIVED, room.slug, actor_of(by))
+    withdraw_open(room.questions.all(), by)
 
 
-def restore_room(room: Room) -> None:
+def restore_room(room: Room, by: Person | None = None) -> None:
     """Open an archived room again: members see it, and keys that were not revoked work."""
-    Room.objects.filter(pk=room.pk).update(archived_at=None)
+    with writing():
+        if Room.objects.filter(pk=room.pk, archived_at__isnull=False).update(archived_at=None):
+            audit.record(Action.ROOM_RESTORED, room.slug, actor_of(by))
 
 
 def say(room: Room, user: Person, content: str) -> Message:
@@ -328,7 +369,7 @@ def say(room: Room, user: Person, content: str) -> Message:
 def post_message(room: Room, **fields: Any) -> Message:
     """Add a line to the room's timeline."""
     message = Message(room=room, **fields)
-    with transaction.atomic():
+    with writing():
         message.position = _next_revision(room.pk)
         message.save(force_insert=True)
     return message

@@ -275,7 +275,7 @@ PATH_PARAMETERS = {
 
 PROBLEMS = {
     400: "The body is not JSON (`malformed_json`).",
-    401: "No key, or one that is unknown or revoked (`unauthorized`).",
+    401: "No key, or one that is unknown, revoked or expired (`unauthorized`).",
     404: "Not there, or not for this key (`not_found`).",
     409: "Settled already (`question_settled`, with the `question`), or an idempotency key came "
     "with another question (`idempotency_conflict`).",

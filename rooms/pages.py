@@ -15,21 +15,22 @@ from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, lifecycle, preferences, presence, timeline
-from rooms.fields import InvalidPayload
+from rooms import access, cards, lifecycle, preferences, presence, rates, timeline
+from rooms.fields import FieldError, InvalidPayload
 from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_reply
 from rooms.hub import hub
-from rooms.models import Answer, Message, Question, Room
+from rooms.models import Answer, Message, Question, QuestionQuerySet, Room
 from rooms.payload import parse_prompts
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30
-# More open cards than anybody reads at once; the heading gives the real number.
+# Open cards at first, more than anybody reads at once, and the most that one page shows on demand.
 OPEN_CARDS = 100
+MOST_OPEN_CARDS = 1_000
 
 # The newest keys; all of them are on the Connect page.
 AGENTS_SHOWN = 8
@@ -61,9 +62,46 @@ def form(view: View) -> View:
 
     @wraps(view)
     def posted(request: HttpRequest, **path: str) -> HttpResponse:
-        return view(request, **path) if request.method == "POST" else redirect(_page_of_form(request))
+        if request.method != "POST":
+            return redirect(_page_of_form(request))
+        try:
+            return view(request, **path)
+        except rates.TooMany as over:
+            return retry_later(_too_many(request, over, path.get("question_id", "")), over)
 
     return page(posted)
+
+
+def retry_later(response: HttpResponse, over: rates.TooMany) -> HttpResponse:
+    """The same, with the time to come back for programs."""
+    response["Retry-After"] = str(over.seconds)
+    return response
+
+
+def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> HttpResponse:
+    """A sentence for the card; without JavaScript a page that holds what was sent and sends it again."""
+    if is_htmx(request):
+        return _sentences(question_id, [too_many_in_words(over)], status=429)
+    context = {
+        "sentence": too_many_in_words(over),
+        "back": _page_of_form(request),
+        "fields": [
+            (name, value)
+            for name, values in request.POST.lists()
+            for value in values
+            if name != "csrfmiddlewaretoken"
+        ],
+    }
+    return render(request, "ask_bridge/too_many.html", context, status=429)
+
+
+def too_many_in_words(over: rates.TooMany) -> str:
+    """Without its full stop, as everything that may be wrong with a form."""
+    named = {"limit": over.limit, "seconds": over.seconds}
+    return (
+        gettext("That makes more than %(limit)s within a minute: send it again in %(seconds)s seconds")
+        % named
+    )
 
 
 def _page_of_form(request: HttpRequest) -> str:
@@ -83,12 +121,11 @@ def is_htmx(request: HttpRequest) -> bool:
 def inbox(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     questions = Question.objects.with_answer().open().filter(room__in=rooms)
-    shown = questions.order_by("-agent_active", "asked_at")[:OPEN_CARDS]
+    shown = questions.order_by("-agent_active", "asked_at")
     context = {
         **surroundings(request, rooms),
         "page": "inbox",
-        "cards": _cards(request, shown),
-        "open_shown": OPEN_CARDS,
+        **_open_cards(request, shown),
     }
     return render(request, "ask_bridge/inbox.html", context)
 
@@ -110,14 +147,11 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     }
     if is_htmx(request) and before:
         return render(request, "ask_bridge/_timeline.html", context)
-    open_questions = (
-        Question.objects.with_answer().open().filter(room=own_room).order_by("position")[:OPEN_CARDS]
-    )
+    open_questions = Question.objects.with_answer().open().filter(room=own_room).order_by("position")
     around = surroundings(request, room=own_room)
     context |= around | {
         "open_count": around["open_counts"][own_room.pk],
-        "cards": [] if before else _cards(request, open_questions),
-        "open_shown": OPEN_CARDS,
+        **_open_cards(request, open_questions.none() if before else open_questions),
         "is_past": bool(before),
         "people": _people_here(request, own_room),
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
@@ -164,9 +198,15 @@ def _people_here(request: HttpRequest, room: Room) -> list[str]:
     return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
 
 
-def _cards(request: HttpRequest, questions: Any) -> list[str]:
+def _open_cards(request: HttpRequest, questions: QuestionQuerySet) -> dict[str, Any]:
+    """The first of these, and more on demand: `?show=200`."""
+    count = min(max(_number(request, "show") or 0, OPEN_CARDS), MOST_OPEN_CARDS)
     token = get_token(request)
-    return [cards.render_card(question, request.user.pk, token) for question in questions]
+    return {
+        "cards": [cards.render_card(question, request.user.pk, token) for question in questions[:count]],
+        "open_shown": count,
+        "open_next": count + OPEN_CARDS if count < MOST_OPEN_CARDS else None,
+    }
 
 
 def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> list[dict[str, Any]]:
@@ -223,6 +263,7 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     prompts = parse_prompts(asked.prompts)
     drafts = read_drafts(prompts, request.POST)
     choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
+    rates.check_answers(request.user, asked)
     try:
         settled = lifecycle.answer(asked, choices, via=Answer.Via.WEB, user=request.user)
     except InvalidPayload as problem:
@@ -237,6 +278,7 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
     form = SkipForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    rates.check_answers(request.user, asked)
     try:
         settled = lifecycle.decline(asked, request.user, reason)
     except lifecycle.AlreadySettled as late:
@@ -248,6 +290,7 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
     reply = read_reply(request.POST)
+    rates.check_answers(request.user, asked)
     try:
         settled = lifecycle.ask_back(asked, request.user, reply)
     except InvalidPayload as problem:
@@ -284,25 +327,30 @@ def _not_sent(
     """Say what is missing and keep what was filled in."""
     if not asked.is_open:
         return _too_late(request, asked, drafts, words)
-    texts = [_name_of(error.field, asked) + error.message for error in problem.errors]
+    texts = [_in_words(error, asked) for error in problem.errors]
     if is_htmx(request):
-        # The form stays as it is under the person's fingers; only the sentence arrives.
-        response = HttpResponse(
-            render_to_string("ask_bridge/_card_errors.html", {"errors": texts}), status=422
-        )
-        response["HX-Retarget"] = f"#errors-{asked.pk}"
-        response["HX-Reswap"] = "innerHTML"
-        return response
+        return _sentences(asked.pk, texts, status=422)
     card = cards.render_draft(asked, texts, get_token(request), drafts, words)
     return _question_page(request, asked, card, status=422)
 
 
-def _name_of(field: str, asked: Question) -> str:
-    """Which of several prompts an error is about, as people know it."""
+def _sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
+    """The form stays as it is under the person's fingers; only the sentences arrive."""
+    response = HttpResponse(
+        render_to_string("ask_bridge/_card_errors.html", {"errors": texts}), status=status
+    )
+    response["HX-Retarget"] = f"#errors-{question_id}"
+    response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+def _in_words(error: FieldError, asked: Question) -> str:
+    """What is wrong, and with which of several prompts, as people know it."""
     for prompt in asked.prompts if len(asked.prompts) > 1 else ():
-        if prompt["question"] in field:
-            return f"{prompt['header'] or prompt['question']}: "
-    return ""
+        if prompt["question"] in error.field:
+            named = {"prompt": prompt["header"] or prompt["question"], "problem": error.message}
+            return gettext("%(prompt)s: %(problem)s") % named
+    return error.message
 
 
 def _too_late(
@@ -322,9 +370,17 @@ def _too_late(
 def post_message(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
     form = MessageForm(request.POST)
-    if form.is_valid():
-        lifecycle.say(own_room, request.user, form.cleaned_data["content"].replace("\r\n", "\n"))
+    composer = {"room": own_room, "form": form}
+    try:
+        if form.is_valid():
+            rates.check_messages(request.user)
+            lifecycle.say(own_room, request.user, form.cleaned_data["content"].replace("\r\n", "\n"))
+    except rates.TooMany as over:
+        if not is_htmx(request):
+            raise
+        form.add_error("content", f"{too_many_in_words(over)}.")
+        return retry_later(render(request, "ask_bridge/_composer.html", composer, status=429), over)
     if is_htmx(request):
         # The message itself arrives over the stream, for its writer as for everybody.
-        return render(request, "ask_bridge/_composer.html", {"room": own_room, "form": form})
+        return render(request, "ask_bridge/_composer.html", composer)
     return redirect("ask_bridge:room", own_room.slug)

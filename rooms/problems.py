@@ -72,6 +72,10 @@ def not_found() -> Problem:
     return Problem(404, "not_found", "There is nothing here for this agent key.")
 
 
+def too_large(limit: int) -> Problem:
+    return Problem(413, "too_large", f"The body may have {limit // 1024} KiB at most.")
+
+
 def method_not_allowed(allowed: Sequence[str]) -> Problem:
     methods = ", ".join(sorted(allowed))
     return Problem(405, "method_not_allowed", f"This address takes {methods}.", headers={"Allow": methods})
@@ -81,6 +85,11 @@ def invalid(problem: InvalidPayload, code: str) -> Problem:
     first = problem.errors[0]
     more = f" (and {len(problem.errors) - 1} more)" if len(problem.errors) > 1 else ""
     return Problem(422, code, f"{first.field}: {first.message}{more}", errors=problem.errors)
+
+
+def too_many(what: str) -> Problem:
+    """More at once than anybody honest needs."""
+    return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": "10"})
 
 
 def shutting_down() -> Problem:

@@ -16,6 +16,7 @@ ENVELOPE_FIELDS = ("tool_input", "input", "AskUserQuestion", "AskFollowupQuestio
 OPTION_FIELDS = ("options", "follow_up", "followUp", "suggestions", "choices")
 LABEL_FIELDS = ("label", "text", "title", "value", "answer")
 ASK_FIELDS = ("agent", "session_id", "tool_use_id", "context", "timeout_seconds", "default")
+OBJECT_FIELDS = ("agent", "context", "default")
 
 
 def to_canonical(body: object) -> object:
@@ -25,7 +26,8 @@ def to_canonical(body: object) -> object:
         return body
     body = _open_envelope(body)
     # A null says nothing, so it is as if the field were not there.
-    canonical = {name: _unnest_object(body[name]) for name in ASK_FIELDS if body.get(name) is not None}
+    canonical = {name: body[name] for name in ASK_FIELDS if body.get(name) is not None}
+    canonical |= {name: _unnest_object(canonical[name]) for name in OBJECT_FIELDS if name in canonical}
     if "questions" in body:
         questions = _unnest(body["questions"])
         if isinstance(questions, dict):

@@ -38,6 +38,7 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
     language = _language(asked.GET.get("language", ""))
     room_ids = {room.pk for room in rooms}
     viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
+    hub.welcome(viewer)
     watching = None
     try:
         heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}

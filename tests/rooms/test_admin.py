@@ -124,7 +124,7 @@ def test_filters_and_orders_work(
     assert admin_client.get(f"{listing(query[0])}?{query[1]}").status_code == 200
 
 
-@pytest.mark.parametrize("model", ["room", "agentkey", "question", "answer", "message"])
+@pytest.mark.parametrize("model", ["room", "agentkey", "question", "answer", "message", "auditentry"])
 def test_lists_take_the_same_number_of_queries_however_long(
     admin_client: Client,
     ask: Callable[..., Question],

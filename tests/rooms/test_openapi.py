@@ -78,7 +78,8 @@ def test_document_has_every_method_and_no_other(
         address = template.replace("{room}", "ops").replace("{question_id}", question.pk)
         response = agent.send("TRACE", address)
         if "Allow" in response:
-            allowed = set(response["Allow"].lower().split(", "))
+            # Where a probe may ask with HEAD that is the same call without its body.
+            allowed = set(response["Allow"].lower().split(", ")) - {"head"}
             assert allowed == set(operations), template
 
 

@@ -1,12 +1,17 @@
 """`python manage.py createkey`: a key for an agent."""
 
 import argparse
+from datetime import timedelta
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from rooms import access
 from rooms.models import AgentKey, Room
+
+# Ten years: whoever wants longer means for ever.
+MOST_DAYS = 3650
 
 
 class Command(BaseCommand):
@@ -19,8 +24,14 @@ class Command(BaseCommand):
         parser.epilog = "Example: python manage.py createkey ops --label deploy-bot > ask-bridge.key"
         parser.add_argument("room", metavar="ROOM", help="slug of the room")
         parser.add_argument("--label", metavar="NAME", required=True, help="tells this key from others")
+        parser.add_argument(
+            "--expires-in-days",
+            metavar="N",
+            type=int,
+            help="until when it works; by default until it is revoked",
+        )
 
-    def handle(self, *, room: str, label: str, **options: Any) -> None:
+    def handle(self, *, room: str, label: str, expires_in_days: int | None, **options: Any) -> None:
         """A key that could not work is not made."""
         found = Room.objects.filter(slug=room).first()
         if found is None:
@@ -30,5 +41,10 @@ class Command(BaseCommand):
         longest = AgentKey._meta.get_field("label").max_length or 0
         if not 1 <= len(label.strip()) <= longest:
             raise CommandError(f"The label takes 1 to {longest} characters.")
-        _, text = access.create_key(found, label=label.strip())
+        expires_at = None
+        if expires_in_days is not None:
+            if not 1 <= expires_in_days <= MOST_DAYS:
+                raise CommandError(f"A key expires in 1 to {MOST_DAYS} days.")
+            expires_at = timezone.now() + timedelta(days=expires_in_days)
+        _, text = access.create_key(found, label=label.strip(), expires_at=expires_at)
         self.stdout.write(text)

@@ -1,0 +1,256 @@
+"""Everything that can happen, in every order: what is final stays, and replay equals a fresh page."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from rooms import access, cards, frames, lifecycle
+from rooms.models import Answer, Message, Question, Room
+from rooms.payload import parse_ask
+
+ASK = {
+    "agent": {"name": "bot"},
+    "questions": [{"question": "Which?", "options": ["This", "That"]}],
+}
+# The logic is the same on both; PostgreSQL takes longer for each step.
+EXAMPLES = {"sqlite": 500, "postgresql": 150}
+FINAL = {"answered", "declined", "expired", "withdrawn"}
+
+
+class Page:
+    """What somebody sees of cards, marks and messages. Changed only by frames, as live.js does."""
+
+    def __init__(self, room: Room) -> None:
+        self.revision = Room.objects.get(pk=room.pk).revision
+        questions = Question.objects.with_answer().filter(room=room)
+        self.shown = {question.pk: self._read(cards.render_card(question)) for question in questions}
+        self.messages = set(Message.objects.filter(room=room).values_list("pk", flat=True))
+
+    @staticmethod
+    def _read(html: str) -> dict[str, str]:
+        status = re.search(r'data-status="(\w+)"', html)
+        return ({"status": status.group(1)} if status else {}) | Page._marks(html)
+
+    @staticmethod
+    def _marks(html: str) -> dict[str, str]:
+        found = re.search(r'<p class="marks".*?data-revision="(\d+)".*?</p>', html, re.DOTALL)
+        assert found, html
+        return {"marks": re.sub(r"\s+", " ", found.group(0)), "revision": found.group(1)}
+
+    def replay(self, room: Room) -> "Page":
+        self.revision, changes = frames.frames_after(room.pk, self.revision)
+        for frame in changes:
+            html = frame.encode(None, "en", many_rooms=False).decode()
+            body = "\n".join(re.findall(r"^data: (.*)$", html, re.MULTILINE))
+            kind, _, name = frame.event.partition("-")
+            if kind in ("card", "marks") and name in self.shown:
+                if int(self._marks(body)["revision"]) > int(self.shown[name]["revision"]):
+                    self.shown[name] |= self._read(body)
+            elif kind in ("question", "entry"):
+                message = re.search(r'id="message-(\w+)"', body)
+                card = re.search(r'id="card-(\w+)"', body)
+                if message:
+                    self.messages.add(message.group(1))
+                elif card:
+                    self.shown.setdefault(card.group(1), self._read(body))
+        return self
+
+
+class Life(RuleBasedStateMachine):
+    """Agents and people do what they can; the machine holds only what the promises say."""
+
+    questions = Bundle("questions")
+    people: list[Any] = []
+    runs = 0
+
+    @initialize()
+    def a_room(self) -> None:
+        Life.runs += 1
+        self.room = lifecycle.create_room(f"life-{Life.runs}", is_open=True)
+        self.key, self.key_text = access.create_key(self.room, label="bot")
+        self.final: dict[str, tuple[Any, ...]] = {}
+        self.revision = 0
+        self.pages = [Page(self.room)]
+
+    def read(self, question_id: str) -> Question:
+        return Question.objects.with_answer().get(pk=question_id)
+
+    # ---- what agents do
+
+    @rule(target=questions, timeout=st.booleans(), default=st.booleans())
+    def ask(self, timeout: bool, default: bool) -> str:
+        body = (
+            ASK
+            | ({"timeout_seconds": 60} if timeout else {})
+            | ({"default": {"Which?": "This"}} if default else {})
+        )
+        question, is_new = lifecycle.ask(self.room, self.key, parse_ask(body))
+        assert is_new
+        return question.pk
+
+    @rule(question=questions, number=st.integers(0, 2))
+    def ask_again(self, question: str, number: int) -> None:
+        first, _ = lifecycle.ask(self.room, self.key, parse_ask(ASK), f"key-{number}")
+        again, is_new = lifecycle.ask(self.room, self.key, parse_ask(ASK), f"key-{number}")
+        assert (again.pk, is_new) == (first.pk, False)
+
+    @rule(question=questions)
+    def withdraw(self, question: str) -> None:
+        self.settle(lambda: lifecycle.withdraw(self.read(question)), question, "withdrawn")
+
+    @rule(question=questions)
+    def wait(self, question: str) -> None:
+        lifecycle.wait_started(question)
+
+    @rule(question=questions, how=st.sampled_from([lifecycle.wait_ended, lifecycle.wait_paused]))
+    def stop_waiting(self, question: str, how: Any) -> None:
+        how(question)
+
+    @rule(question=questions)
+    def vanish(self, question: str) -> None:
+        """Its lease runs out, and somebody notices."""
+        past = timezone.now() - timedelta(seconds=1)
+        Question.objects.filter(pk=question, waiting_until__isnull=False).update(waiting_until=past)
+        lifecycle.sweep()
+        assert not (self.read(question).is_open and self.read(question).agent_active)
+
+    @rule(question=questions)
+    def come_back(self, question: str) -> None:
+        lifecycle.renew_leases([question])
+        found = self.read(question)
+        assert found.agent_active or not found.is_open
+
+    @rule(question=questions)
+    def deliver(self, question: str) -> None:
+        before = self.read(question)
+        lifecycle.deliver(question)
+        after = self.read(question)
+        assert (after.delivered_at is not None) == (not before.is_open)
+
+    @rule()
+    def revoke(self) -> None:
+        access.revoke_keys(self.room.keys.all())
+        with pytest.raises(access.BadKey):
+            access.key_from_header(f"Bearer {self.key_text}")
+        self.key, self.key_text = access.create_key(self.room, label="next")
+
+    # ---- what people do, and time
+
+    @rule(question=questions, person=st.integers(0, 1), label=st.sampled_from(["This", "That"]))
+    def answer(self, question: str, person: int, label: str) -> None:
+        chosen = [{"question": "Which?", "selectedOptions": [label]}]
+        self.settle(
+            lambda: lifecycle.answer(
+                self.read(question), chosen, via=Answer.Via.WEB, user=self.people[person]
+            ),
+            question,
+            "answered",
+        )
+
+    @rule(question=questions, person=st.integers(0, 1), asks_back=st.booleans())
+    def decline(self, question: str, person: int, asks_back: bool) -> None:
+        verb = lifecycle.ask_back if asks_back else lifecycle.decline
+        self.settle(lambda: verb(self.read(question), self.people[person], "Why?"), question, "declined")
+
+    @rule(question=questions)
+    def let_it_expire(self, question: str) -> None:
+        past = timezone.now() - timedelta(seconds=1)
+        due = Question.objects.open().filter(pk=question, expires_at__isnull=False).update(expires_at=past)
+        lifecycle.sweep()
+        if due:
+            assert self.read(question).status == "expired"
+
+    @rule(content=st.sampled_from(["hello", "a\r\nb"]))
+    def say(self, content: str) -> None:
+        lifecycle.say(self.room, self.people[0], content)
+
+    @rule()
+    def open_a_page(self) -> None:
+        self.pages.append(Page(self.room))
+
+    @rule()
+    def restart(self) -> None:
+        """A new process knows only the database."""
+        cards._rendered_card.cache_clear()
+        cards._rendered_marks.cache_clear()
+
+    # ---- what always holds
+
+    def settle(self, verb: Any, question: str, status: str) -> None:
+        was_open = self.read(question).is_open
+        late = None
+        try:
+            settled = verb()
+        except lifecycle.AlreadySettled as refusal:
+            late = refusal.question
+        if late is None:
+            assert (was_open, settled.status) == (True, status)
+        else:
+            assert late.status == "expired" if was_open else late.status in FINAL
+
+    @invariant()
+    def what_is_final_never_changes(self) -> None:
+        for question in Question.objects.with_answer().filter(room=self.room):
+            answer = question.answer_or_none
+            state = (
+                question.status,
+                question.settled_at,
+                answer and (answer.pk, answer.choices, answer.user_id),
+            )
+            if question.is_open:
+                assert question.pk not in self.final
+                assert answer is None
+            else:
+                assert self.final.setdefault(question.pk, state) == state
+
+    @invariant()
+    def revisions_only_grow(self) -> None:
+        revision = Room.objects.get(pk=self.room.pk).revision
+        assert revision >= self.revision
+        self.revision = revision
+        positions = [
+            *Question.objects.filter(room=self.room).values_list("position", flat=True),
+            *Message.objects.filter(room=self.room).values_list("position", flat=True),
+        ]
+        assert len(positions) == len(set(positions))
+        newest = Question.objects.filter(room=self.room).order_by("-revision").first()
+        assert newest is None or newest.revision <= revision
+
+    def teardown(self) -> None:
+        """Every page that was opened on the way gets there by replay."""
+        if not hasattr(self, "pages"):
+            return
+        fresh = Page(self.room)
+        for page in self.pages:
+            page.replay(self.room)
+            assert (page.revision, page.shown, page.messages) == (fresh.revision, fresh.shown, fresh.messages)
+
+
+@pytest.mark.django_db
+def test_no_order_of_events_breaks_a_promise() -> None:
+    users = get_user_model()
+    Life.people = [users.objects.create_user(name) for name in ("ana", "ben")]
+    run_state_machine_as_test(
+        Life,
+        settings=settings(
+            max_examples=EXAMPLES[connection.vendor],
+            stateful_step_count=12,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
