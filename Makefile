@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make test` is the whole gate.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format lock screenshots icons clean
+.PHONY: help run test soak lint format lock messages screenshots icons clean
 
 BIN := .venv/bin
 
@@ -14,8 +14,11 @@ export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_
 export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
 
 # Checks must not depend on, nor write to, the site that somebody runs from this folder.
-SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS PRODUCTION
+SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
+
+# Two at a time, a file each: most of a test is waiting for something.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,10 +31,14 @@ test: .venv/.dev ## Lint, then all tests: on PostgreSQL where it runs, then on S
 	@$(MAKE) --no-print-directory lint
 	@if scripts/test-services postgres; then \
 		echo "== tests/rooms on PostgreSQL"; \
-		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(BIN)/python -m pytest tests/rooms; \
+		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
 	fi
 	@echo "== all tests on SQLite"
-	@$(ISOLATED) $(BIN)/python -m pytest
+	@$(ISOLATED) $(PYTEST)
+
+soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_SECONDS shortens)
+	@scripts/test-services
+	@$(ISOLATED) $(BIN)/python -m pytest tests/soak
 
 lint: .venv/.dev ## Style, types, import arrows, missing migrations
 	$(BIN)/ruff check .
@@ -52,6 +59,12 @@ lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
 	$(LOCK) --extra server --output-file requirements/server.txt
 	$(LOCK) --extra server --extra dev --constraints requirements/server.txt \
 		--output-file requirements/dev.txt
+
+# Without line numbers, which move with every edit. Needs gettext: see scripts/test-services.
+messages: .venv/.dev ## Collect texts and compile translations
+	$(ISOLATED) $(BIN)/python manage.py makemessages --locale de --ignore tests \
+		--add-location file --no-wrap --no-obsolete
+	$(ISOLATED) $(BIN)/python manage.py compilemessages --locale de --ignore .venv
 
 screenshots: .venv/.dev ## Make the pictures in docs/images anew
 	$(ISOLATED) $(BIN)/python scripts/screenshots.py

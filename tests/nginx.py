@@ -1,0 +1,219 @@
+"""Our deploy/nginx.conf in a real nginx, in front of two real processes in production settings."""
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tests.actors import Agent, Person, eventually
+from tests.client.certificates import make_certificate
+from tests.processes import ROOT, START_SECONDS, Site, clean_environment, postgres_and_redis_urls
+from tests.world import PASSWORD, PEOPLE, World
+
+NAME = "localhost"
+PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "ALLOWED_HOSTS": NAME}
+
+# What a distribution's nginx.conf has around the included file, and a log that says who served what.
+AROUND = """
+{user}
+worker_processes 2;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    include {mime_types};
+    default_type application/octet-stream;
+    log_format served '$request_id $status $upstream_addr | $upstream_status | $request_method $request_uri';
+    access_log {folder}/access.log served;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {included};
+}}
+"""
+
+
+def nginx_program() -> str:
+    """Where nginx is; without it CI fails and everybody else learns what to install."""
+    # Debian keeps it out of the way of ordinary users.
+    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+    if not found:
+        missing = "needs nginx: install the package nginx (1.20 or newer)"
+        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in taken]
+
+
+class Front:
+    """A running nginx with our configuration; for actors it is a site."""
+
+    def __init__(self, folder: Path, upstream_ports: Sequence[int], static: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.port, self.plain_port, *unused = free_ports(4)
+        self.certificate = make_certificate(folder, NAME)
+        self.trust = ssl.create_default_context(cafile=self.certificate)
+        program = nginx_program()
+        included = folder / "ask-bridge.conf"
+        included.write_text(self._configuration(upstream_ports, static, unused))
+        around = folder / "nginx.conf"
+        around.write_text(
+            AROUND.format(
+                # As root it would read our files as nobody, who may not look into the folders of tests.
+                user="user root;" if os.geteuid() == 0 else "",
+                folder=folder,
+                mime_types=_mime_types(program),
+                included=included,
+            )
+        )
+        self.process = subprocess.Popen([program, "-p", str(folder), "-c", str(around)])
+        eventually(self._is_listening, START_SECONDS)
+
+    def _configuration(self, upstream_ports: Sequence[int], static: Path, unused: Sequence[int]) -> str:
+        """The deployed file with other names, ports and certificates: each has to be there to be replaced."""
+        text = (ROOT / "deploy" / "nginx.conf").read_text()
+        for old, new in {
+            "127.0.0.1:8001 ": f"127.0.0.1:{upstream_ports[0]} ",
+            "127.0.0.1:8002 ": f"127.0.0.1:{upstream_ports[-1]} ",
+            "ask.example.org": NAME,
+            "listen [::]:443 ": f"listen 127.0.0.1:{unused[0]} ",  # not every machine has IPv6
+            "listen [::]:80;": f"listen 127.0.0.1:{unused[1]};",
+            "listen 443 ": f"listen 127.0.0.1:{self.port} ",
+            "listen 80;": f"listen 127.0.0.1:{self.plain_port};",
+            "/etc/ssl/ask-bridge/fullchain.pem": str(self.certificate),
+            "/etc/ssl/ask-bridge/privkey.pem": str(self.certificate),
+            "/var/lib/ask-bridge/static/": f"{static}/",
+        }.items():
+            assert old in text, old
+            text = text.replace(old, new)
+        return text
+
+    def _is_listening(self) -> bool:
+        assert self.process.poll() is None, (self.folder / "error.log").read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    @property
+    def url(self) -> str:
+        return f"https://{NAME}:{self.port}"
+
+    def connect(self) -> HTTPSConnection:
+        return HTTPSConnection(NAME, self.port, timeout=START_SECONDS, context=self.trust)
+
+    def connect_without_tls(self) -> HTTPConnection:
+        return HTTPConnection(NAME, self.plain_port, timeout=START_SECONDS)
+
+    request = Site.request
+    download = Site.download
+
+    def curl(self, path: str, *options: str) -> list[str]:
+        """The command for a request over HTTP/2."""
+        program = shutil.which("curl")
+        if not program:
+            missing = "needs curl with HTTP/2"
+            pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+        common = ["--http2", "--silent", "--no-buffer", "--noproxy", "*", "--cacert", str(self.certificate)]
+        return [program, *common, *options, f"{self.url}{path}"]
+
+    def served(self, path: str) -> list[str]:
+        """For each finished request of this path: `status upstream[, upstream] | status[, status]`."""
+        lines = (self.folder / "access.log").read_text().splitlines()
+        return [line.split(" ", 1)[1].rpartition(" | ")[0] for line in lines if line.endswith(f" {path}")]
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(START_SECONDS)
+
+
+def _mime_types(program: str) -> Path:
+    shown = subprocess.run([program, "-V"], capture_output=True, text=True, check=True).stderr
+    (main,) = re.findall(r"--conf-path=(\S+)", shown)
+    return Path(main).with_name("mime.types")
+
+
+class SecurePerson(Person):
+    """Somebody whose browser says over https where a form came from, as all of them do."""
+
+    def _headers(self, headers: dict[str, str]) -> dict[str, str]:
+        return super()._headers({"Referer": f"https://{NAME}/"} | headers)
+
+
+class Deployment:
+    """Two processes in production settings on one PostgreSQL and Redis, and nginx in front of them."""
+
+    def __init__(self, bridge: World, front: Front) -> None:
+        self.bridge = bridge
+        self.front = front
+
+    @property
+    def sites(self) -> list[Site]:
+        return self.bridge.sites
+
+    def agent(self) -> Agent:
+        agent = self.bridge.agent()
+        agent.site = self.front  # type: ignore[assignment] # speaks as one
+        return agent
+
+    def person(self, username: str = "ana") -> SecurePerson:
+        return SecurePerson(self.front, username, PASSWORD, PEOPLE[username])  # type: ignore[arg-type]
+
+    def start_again(self, index: int) -> None:
+        """That process anew on its old port, however it ended."""
+        port = self.sites[index].port
+        self.sites[index].end()
+        self.sites[index] = Site(self.bridge.environment | {"PORT": str(port)})
+
+
+@contextmanager
+def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
+    nginx_program()  # before anything is started in vain
+    with ExitStack() as stack:
+        data = folder / "data"
+        environment = clean_environment(data) | PRODUCTION
+        environment |= stack.enter_context(postgres_and_redis_urls())
+        sites: list[Site] = []
+        stack.callback(lambda: [site.end() for site in sites])
+        for _ in range(2):
+            sites.append(Site(environment))
+        bridge = World(environment, sites, [f"room-{number:02}" for number in range(rooms)])
+        front = Front(folder / "nginx", [site.port for site in sites], data / "static")
+        stack.callback(front.end)
+        yield Deployment(bridge, front)
+
+
+def read_until(lines: IO[str], text: str) -> None:
+    """Up to the line with this text; a stream that ends before fails."""
+    while text not in (line := lines.readline()):
+        assert line, "the stream ended"
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def best_of(count: int, measure: Any) -> float:
+    """The shortest of several: what the way itself costs, without what else this machine is busy with."""
+    return min(measure() for _ in range(count))
