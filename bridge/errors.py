@@ -1,6 +1,10 @@
-"""Errors that Django notices before any view: JSON for agents, a page for people."""
+"""Errors outside of any view: JSON for agents, a page for people."""
 
+import sys
+
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 
@@ -13,3 +17,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path_info.startswith(f"{api}/"):
         return problems.bad_host().as_response()
     return defaults.bad_request(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A database that is away is nobody's mistake: people, proxies and our pages' scripts try again."""
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        # Without the request: who is signed in is in the database, too.
+        page = render_to_string("503.html")
+        return HttpResponse(page, status=503, headers=problems.unavailable().headers)
+    return defaults.server_error(request)

@@ -61,7 +61,7 @@ def database_problem() -> str | None:
     """Why the database cannot be used, in a sentence that says what to do."""
     try:
         if connection.vendor == "postgresql":
-            _connect_without_pool().close()
+            _connect().close()
         else:
             connection.ensure_connection()
     except (DatabaseError, psycopg.Error) as error:
@@ -112,15 +112,15 @@ def one_process_at_a_time() -> Iterator[None]:
     if connection.vendor != "postgresql":  # the data folder is ours alone already
         yield
         return
-    with _connect_without_pool(autocommit=True) as guard:
+    with _connect(autocommit=True) as guard:
         guard.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
         yield  # closing the connection gives the lock back, also when we are killed
 
 
-def _connect_without_pool(**options: Any) -> psycopg.Connection[Any]:
-    """A plain connection: a pool would hide why it cannot connect, and try for long."""
-    parameters = connection.get_connection_params()
-    return psycopg.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_SECONDS, **options)
+def _connect(**options: Any) -> psycopg.Connection[Any]:
+    """A connection of its own, so that the error is PostgreSQL's own."""
+    parameters = connection.get_connection_params() | {"connect_timeout": CONNECT_TIMEOUT_SECONDS}
+    return psycopg.connect(**parameters, **options)
 
 
 def _database_place() -> str:

@@ -24,8 +24,12 @@ ALLOWED_HOSTS = env.words("ALLOWED_HOSTS")
 SECRET_KEY = env.text("SECRET_KEY")
 
 if PRODUCTION:
-    if not SECRET_KEY:
-        raise ImproperlyConfigured("PRODUCTION=1 needs SECRET_KEY: a long random text.")
+    # It signs logins and agent keys: a word that somebody made up can be guessed without asking us.
+    if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure-"):
+        raise ImproperlyConfigured(
+            "PRODUCTION=1 needs SECRET_KEY: a random text of 32 characters or more, such as "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(50))" makes.'
+        )
     if not ALLOWED_HOSTS:
         raise ImproperlyConfigured(
             "PRODUCTION=1 needs ALLOWED_HOSTS: the host names people use, separated by commas."
@@ -45,6 +49,8 @@ else:
     SECRET_KEY = SECRET_KEY or env.kept_secret(DATA_DIR / "secret-key")
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
 
+# The first knows nobody; it stops who guesses passwords.
+AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimit", "django.contrib.auth.backends.ModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{validator}"}
     for validator in (
@@ -76,12 +82,14 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "bridge.login.GuessLimitPage",
 ]
 ROOT_URLCONF = "bridge.urls"
 TEMPLATES = [
@@ -118,6 +126,15 @@ CONTENT_SECURITY_POLICY = {
 
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# Guessed passwords are counted here, for all processes together and across restarts. Beyond this many entries
+# Django throws some away: more guesses than can be checked in the quarter of an hour that they are kept.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "bridge_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
 REDIS_URL = env.text("REDIS_URL")
 CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL")}
 
@@ -143,7 +160,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 
 # --- Language and time
 
-LANGUAGE_CODE = "en"
+# The ones that are complete; a browser that asks for none of them gets the default.
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_CODE = env.one_of("LANGUAGE_CODE", [code for code, _ in LANGUAGES])
+LOCALE_PATHS = [BASE_DIR / "locale"]  # of the templates around what `rooms` brings
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -158,6 +178,6 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "WARNING"},
         "django.request": {"level": "ERROR"},  # a 404 is the client's business
-        "psycopg.pool": {"level": "ERROR"},  # whoever waited for a connection tells it once
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # so is a made-up host name, told by a 400
     },
 }

@@ -12,3 +12,4 @@ urlpatterns = [
 ]
 
 handler400 = "bridge.errors.bad_request"
+handler500 = "bridge.errors.server_error"

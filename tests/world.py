@@ -12,8 +12,8 @@ from tests.processes import Site, clean_environment, postgres_and_redis_urls, ru
 PASSWORD = secrets.token_urlsafe(12)
 PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind", "eli": "Eli Novak"}
 MEMBER = "dora"
-# Every test takes a room of its own, so that none sees another's questions.
-OPEN_ROOMS = [f"room-{number:02}" for number in range(160)]
+# Every test takes a room of its own, so that none sees another's questions; no name begins like another.
+OPEN_ROOMS = [f"room-{number:03}" for number in range(160)]
 PRIVATE_ROOMS = [f"private-{number:02}" for number in range(10)]
 
 # Runs inside the site's own environment, once: a command per room would cost a second each.

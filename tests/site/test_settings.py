@@ -17,6 +17,7 @@ WRONG = {
     "port in words": {"PORT": "abc"},
     "port too high": {"PORT": "70000"},
     "unclear production": {"PRODUCTION": "yes"},
+    "unknown language": {"LANGUAGE_CODE": "tlh"},
     "no database url": {"DATABASE_URL": "nonsense"},
     "foreign database": {"DATABASE_URL": "mysql://root:hunter2@db/ask"},
     "port of database in words": {"DATABASE_URL": "postgres://root:hunter2@db:x/ask"},
@@ -105,8 +106,7 @@ def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> 
     assert database["ENGINE"] == "django.db.backends.postgresql"
     assert (database["HOST"], database["PORT"], database["PASSWORD"]) == ("db", 5433, "p@ss")
     assert database["OPTIONS"]["sslmode"] == "require"
-    assert database["OPTIONS"]["pool"]
-    assert database["CONN_MAX_AGE"] == 0
+    assert (database["CONN_MAX_AGE"], database["CONN_HEALTH_CHECKS"]) == (None, True)
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
     assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
 

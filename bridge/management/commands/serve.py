@@ -51,6 +51,7 @@ class Command(BaseCommand):
         if steps := executor.migration_plan(executor.loader.graph.leaf_nodes()):
             self._say(f"Preparing the database ({len(steps)} steps) …")
             call_command("migrate", verbosity=0, interactive=False)
+        call_command("createcachetable", verbosity=0)
         if settings.PRODUCTION:
             self._say("Collecting static files …")
             call_command("collectstatic", verbosity=0, interactive=False)

@@ -1,0 +1,21 @@
+"""Every promise under attack: embedded, and scaled out with two processes on PostgreSQL and Redis."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.actors import Person
+from tests.world import PEOPLE, World, world
+
+
+@pytest.fixture(scope="session", params=["embedded", "scaled"])
+def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """For tests that leave its processes alone."""
+    rooms = [f"room-{number:02}" for number in range(40)]
+    with world(request.param, tmp_path_factory.mktemp(request.param) / "data", rooms) as running:
+        yield running
+
+
+@pytest.fixture
+def people(bridge: World) -> list[Person]:
+    return [bridge.person(username) for username in PEOPLE]

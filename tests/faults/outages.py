@@ -1,0 +1,94 @@
+"""Redis or PostgreSQL goes away in the middle of everything, and comes back."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.actors import eventually
+from tests.faults.everyday import Everyday, request_in_time
+from tests.faults.figures import share, spread, tell
+from tests.faults.servers import OwnPostgres, OwnRedis, own_postgres, own_redis
+from tests.faults.sites import Killable, killable
+from tests.processes import Site
+
+BEFORE_SECONDS = 2
+AFTER_SECONDS = 6
+# Everybody is served again this long after the return.
+RECOVERY_SECONDS = 5
+# A probe that is sent this long after the server went says so.
+NOTICED_SECONDS = 1
+
+
+@dataclass
+class Outages:
+    """A bridge of two processes whose Redis and PostgreSQL can be taken away."""
+
+    redis: OwnRedis
+    postgres: OwnPostgres
+    bridge: Killable
+
+    def of_redis(self, way: str, away_seconds: float) -> None:
+        """Without Redis the processes do not hear each other: everybody looks again, and nothing fails."""
+        ways = {
+            "killed": (self.redis.crash, self.redis.start),
+            "frozen": (self.redis.freeze, self.redis.thaw),
+        }
+        day, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
+        assert set(day.statuses("ask")) == {201}, day.statuses("ask")
+        assert set(day.statuses("answer")) == {303}, day.statuses("answer")
+        assert max(day.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
+        said = day.readiness_between(gone_at + NOTICED_SECONDS, back_at)
+        assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
+        later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
+        assert share(later, 0.9) < 1, "hints did not come back"
+
+    def of_postgres(self, away_seconds: float) -> None:
+        """Without a database nothing is confirmed, and everything goes on when it is back."""
+        ways = (self.postgres.crash, self.postgres.start)
+        day, gone_at, back_at = take_away(self.bridge, "PostgreSQL crashed,", away_seconds, *ways)
+        assert max(day.lags(not_before=back_at)) < RECOVERY_SECONDS
+        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
+        assert said <= {'503 {"database": "unreachable", "channel_layer": "ok"}'}, said
+        assert said or away_seconds < 2 * NOTICED_SECONDS
+
+
+@contextmanager
+def outages(folder: Path) -> Iterator[Outages]:
+    with own_redis() as redis, own_postgres() as postgres:
+        urls = {"REDIS_URL": redis.url, "DATABASE_URL": postgres.url}
+        rooms = [f"room-{number}" for number in range(6)]
+        with killable("scaled", folder, rooms, **urls) as bridge:
+            yield Outages(redis, postgres, bridge)
+
+
+def take_away(
+    bridge: Killable, name: str, away_seconds: float, leave: Callable[[], None], come_back: Callable[[], None]
+) -> tuple[Everyday, float, float]:
+    """Everyday life before, during and after; when the server was gone and when it was back."""
+    day = Everyday(bridge)
+    with day.going_on():
+        time.sleep(BEFORE_SECONDS)
+        leave()
+        gone_at = time.monotonic()
+        time.sleep(away_seconds)
+        come_back()
+        back_at = time.monotonic()
+        eventually(lambda: all(is_ready(site) for site in bridge.sites), seconds=2 * RECOVERY_SECONDS)
+        ready_after = time.monotonic() - back_at
+        time.sleep(AFTER_SECONDS)
+    refused = [told.seconds for told in day.told if told.status == 503 and not told.what.startswith("/")]
+    tell(
+        f"{name} away for {back_at - gone_at:.1f} s: {len(day.asked)} questions, asks {day.statuses('ask')}, "
+        f"answers {day.statuses('answer')}, {f'refusals took {spread(refused)}, ' if refused else ''}"
+        f"ready again after {ready_after:.1f} s; agents and pages lagged {spread(day.lags())}, "
+        f"after the return {spread(day.lags(not_before=back_at))}"
+    )
+    day.check_replies()
+    day.check_nothing_lost()
+    return day, gone_at, back_at
+
+
+def is_ready(site: Site) -> bool:
+    return request_in_time(site, "GET", "/readyz").status == 200

@@ -1,0 +1,78 @@
+"""Processes of the site that are killed and started again, on the port and the data that they had."""
+
+import random
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+
+from tests.processes import Site, clean_environment, postgres_and_redis_urls
+from tests.world import World
+
+# Below those that the kernel gives to clients: while the site is down, a client that tries to connect could
+# else be given the site's own port, and connect to itself.
+PORTS = range(20_000, 32_000)
+
+
+def free_port() -> int:
+    while True:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port := random.choice(PORTS))):
+            return port
+
+
+class LoggedSite(Site):
+    """Keeps what it complains about: a pipe that nobody reads would hold it up after 64 KiB."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        super().__init__(environment)
+        self.complaints: list[str] = []
+        self._reader = Thread(target=self._read_complaints, daemon=True)
+        self._reader.start()
+
+    def _read_complaints(self) -> None:
+        assert self.process.stderr
+        self.complaints.extend(line.decode() for line in self.process.stderr)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        super().end()
+
+
+class Killable(World):
+    """A bridge whose processes come and go."""
+
+    def kill(self, numbers: list[int]) -> None:
+        """As `kill -9` does: nobody is told."""
+        for number in numbers:
+            self.sites[number].process.kill()
+        for number in numbers:
+            self.sites[number].end()
+
+    def start_again(self, numbers: list[int]) -> None:  # type: ignore[override] # any of them
+        """On their old ports; returns when all of them serve."""
+
+        def start(number: int) -> None:
+            port = self.sites[number].port
+            self.sites[number] = LoggedSite(self.environment | {"PORT": str(port)})
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(start, numbers))
+
+
+@contextmanager
+def killable(kind: str, data: Path, rooms: list[str], **variables: str) -> Iterator[Killable]:
+    """`embedded` or `scaled`, as in `tests.world`; `variables` may name other servers than the shared."""
+    with ExitStack() as stack:
+        environment = clean_environment(data)
+        if kind == "scaled":
+            environment |= variables or stack.enter_context(postgres_and_redis_urls())
+        sites: list[Site] = []
+        # By the list, not by its members: others take their place.
+        stack.callback(lambda: [site.end() for site in sites])
+        for _ in range(2 if kind == "scaled" else 1):
+            sites.append(LoggedSite(environment | {"PORT": str(free_port())}))
+        yield Killable(environment, sites, rooms)

@@ -1,0 +1,148 @@
+"""Whoever waits is woken, whatever comes in between, and whatever gets lost on the way."""
+
+import json
+import random
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors import Agent, EventStream, Person
+from tests.faults.figures import kind_of, share, spread, tell
+from tests.faults.tabs import Tab
+from tests.processes import Site, clean_environment, postgres_and_redis_urls
+from tests.world import World
+
+RACERS = 10
+RACES_EACH = 100
+# Around what an ask, a wait and an answer take themselves: the three come in every order that there is.
+LONGEST_DELAY_SECONDS = 0.03
+# What a lost hint may cost, by promise.
+CATCH_UP_SECONDS = 5
+# What no hint costs: those who were not woken look again every two seconds.
+WOKEN_SECONDS = 1
+
+
+def race(agent: Agent, tab: Tab, chance: random.Random) -> list[tuple[float, float]]:
+    """Ask, wait and answer with small delays between: how long after the click, and after its confirmation,
+    the answer came to the agent that waited by then."""
+    arrivals = []
+    with closing(agent.site.connect()) as connection, ThreadPoolExecutor(1) as pool:
+
+        def call(method: str, path: str, body: Any = None) -> Any:
+            connection.request(method, path, body and json.dumps(body), agent.headers())
+            return json.loads(connection.getresponse().read())
+
+        def click(question: Any, delay_seconds: float) -> tuple[float, float]:
+            time.sleep(delay_seconds)
+            clicked_at = time.monotonic()
+            reply = tab.answer(question, 0)
+            assert reply.status in (200, 303), reply.text
+            return clicked_at, time.monotonic()
+
+        for _ in range(RACES_EACH):
+            question = call("POST", f"{agent.path}/questions", agent.question())
+            answering = pool.submit(click, question, chance.uniform(0, LONGEST_DELAY_SECONDS))
+            time.sleep(chance.uniform(0, LONGEST_DELAY_SECONDS))
+            waits_since = time.monotonic()
+            answered = call("GET", f"/api/v1/questions/{question['id']}?wait=20")
+            arrived_at = time.monotonic()
+            clicked_at, confirmed_at = answering.result()
+            assert answered["status"] == "answered"
+            after_click = arrived_at - max(waits_since, clicked_at)
+            arrivals.append((after_click, max(0.0, arrived_at - max(waits_since, confirmed_at))))
+    return arrivals
+
+
+def test_a_thousand_races_of_ask_wait_and_answer(bridge: World, people: list[Person]) -> None:
+    with ExitStack() as stack, ThreadPoolExecutor(RACERS) as pool:
+        racing = []
+        for number in range(RACERS):
+            tab = Tab(people[number % len(people)], bridge.other_site, has_htmx=True)
+            stack.enter_context(closing(tab))
+            racing.append(pool.submit(race, bridge.agent(), tab, random.Random(number)))
+        arrivals = [arrival for racer in racing for arrival in racer.result()]
+    after_clicks, after_confirmations = zip(*arrivals, strict=True)
+    tell(
+        f"wake-ups, {kind_of(bridge)}: {len(arrivals):,} races, {RACERS} at a time: click to agent "
+        f"{spread(after_clicks)}; confirmation to agent {spread(after_confirmations)}"
+    )
+    assert len(arrivals) == RACERS * RACES_EACH
+    assert max(after_confirmations) < CATCH_UP_SECONDS
+    assert share(after_confirmations, 0.99) < WOKEN_SECONDS, "too many were not woken but looked again"
+
+
+# ---- with every hint lost --------------------------------------------------------------------------------
+
+QUESTIONS = 40
+STREAMS = 10
+
+
+@pytest.fixture
+def deaf_bridge(tmp_path: Path) -> Iterator[World]:
+    """Two processes that cannot hear each other."""
+    with postgres_and_redis_urls() as urls:
+        environment = clean_environment(tmp_path / "data") | urls
+        environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.deaf"
+        sites: list[Site] = []
+        try:
+            sites += [Site(environment), Site(environment)]
+            yield World(environment, sites, ["room-0"])
+        finally:
+            for site in sites:
+                site.end()
+
+
+def seen_at(stream: EventStream, pattern: str, count: int) -> dict[str, float]:
+    """When each of so many events came, by the id of the card in it."""
+    seen: dict[str, float] = {}
+    while len(seen) < count:
+        found = stream.next()
+        if re.match(pattern, found.event):
+            card = found.data.partition('id="card-')[2].partition('"')[0]
+            seen.setdefault(card, time.monotonic())
+    return seen
+
+
+def test_every_answer_and_event_arrives_although_every_hint_is_lost(deaf_bridge: World) -> None:
+    agent, ana = deaf_bridge.agent(), deaf_bridge.person()
+    near, far = deaf_bridge.sites
+    asked_at, answered_at, arrived_at = {}, {}, {}
+    with ExitStack() as stack, ThreadPoolExecutor(QUESTIONS + 4 * STREAMS) as pool:
+
+        def watch(site: Site, pattern: str) -> Any:
+            stream = stack.enter_context(deaf_bridge.person("ben", site).stream(agent.room))
+            stream.set_timeout(2 * CATCH_UP_SECONDS)  # less than the pause between two signs of life
+            return pool.submit(seen_at, stream, pattern, QUESTIONS)
+
+        def wait(question: Any) -> None:
+            assert agent.wait(question["id"], seconds=30)["status"] == "answered"
+            arrived_at[question["id"]] = time.monotonic()
+
+        # One that was answered before the page heard of it comes as an entry.
+        new_cards = [watch(far, "question|entry") for _ in range(STREAMS)]
+        settled_cards = [watch(near, "card-") for _ in range(STREAMS)]
+        waiting = []
+        for _ in range(QUESTIONS):
+            question = agent.ask()
+            asked_at[question["id"]] = time.monotonic()
+            waiting.append(pool.submit(wait, question))
+            ana.answer(question, "SQLite")
+            answered_at[question["id"]] = time.monotonic()
+        for waiter in waiting:
+            waiter.result()
+        pages = [at - asked_at[card] for stream in new_cards for card, at in stream.result().items()]
+        pages += [at - answered_at[card] for stream in settled_cards for card, at in stream.result().items()]
+    agents = [at - answered_at[question] for question, at in arrived_at.items()]
+    assert len(agents) == QUESTIONS
+    assert len(pages) == 2 * STREAMS * QUESTIONS
+    tell(
+        f"no hints, two processes: {len(agents)} answers reached agents after {spread(agents)}; "
+        f"{len(pages)} events reached pages after {spread(pages)}"
+    )
+    assert max(*agents, *pages) < CATCH_UP_SECONDS

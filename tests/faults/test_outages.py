@@ -1,0 +1,23 @@
+"""Redis and PostgreSQL may go and come back: nothing confirmed is lost, and nobody has to be restarted."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.outages import Outages, outages
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outages]:
+    with outages(tmp_path_factory.mktemp("outages") / "data") as prepared:
+        yield prepared
+
+
+@pytest.mark.parametrize(("way", "away_seconds"), [("killed", 10), ("frozen", 8)])
+def test_nobody_fails_while_redis_is_away(running: Outages, way: str, away_seconds: float) -> None:
+    running.of_redis(way, away_seconds)
+
+
+@pytest.mark.parametrize("away_seconds", [0, 8])
+def test_everybody_is_served_again_when_postgres_is_back(running: Outages, away_seconds: float) -> None:
+    running.of_postgres(away_seconds)

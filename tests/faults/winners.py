@@ -1,0 +1,66 @@
+"""Many people answer every question at the same moment."""
+
+import re
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+from tests.actors import Agent, Person
+from tests.faults.figures import kind_of, tell
+from tests.faults.held import cpu_seconds
+from tests.faults.stored import answers_by_question
+from tests.faults.tabs import Tab, open_tabs
+from tests.world import World
+
+# Of each question: so many clicks at once.
+CLICKS = 50
+OPTIONS = ["PostgreSQL", "SQLite"]
+
+
+def click_all_at_once(bridge: World, agent: Agent, people: list[Person], count: int) -> None:
+    """Every question has one answer, and everybody who came too late is told whose."""
+    questions = [agent.ask() for _ in range(count)]
+    started, used = time.monotonic(), sum(map(cpu_seconds, bridge.sites))
+    with open_tabs(bridge.sites, people, CLICKS) as tabs:
+        replies = race(tabs, questions)
+    seconds, cpu = time.monotonic() - started, sum(map(cpu_seconds, bridge.sites)) - used
+
+    statuses: Counter[int] = Counter()
+    for question, clicks in zip(questions, replies, strict=True):
+        statuses.update(status for status, _ in clicks)
+        (winner,) = [number for number, (status, _) in enumerate(clicks) if status in (200, 303)]
+        stored = agent.read(question["id"])["answer"]
+        person = tabs[winner].person
+        assert stored["by"]["username"] == person.username
+        assert stored["answers"][0]["selectedOptions"] == [OPTIONS[winner % 2]]
+        for number, (status, named) in enumerate(clicks):
+            if number != winner:
+                expected = "you" if tabs[number].person is person else person.name
+                assert (status, named) == (409, expected)
+    assert statuses[409] == count * (CLICKS - 1)
+    assert answers_by_question(agent) == {question["id"]: 1 for question in questions}
+    tell(
+        f"one winner, {kind_of(bridge)}: {CLICKS} clicks on each of {count} questions in {seconds:.1f} s "
+        f"({cpu:.1f} s of the site's CPU), "
+        f"{count} answers, {statuses[409]:,} refusals, nothing else ({dict(statuses)})"
+    )
+
+
+def race(tabs: list[Tab], questions: list[Any]) -> list[list[tuple[int, str]]]:
+    """For each question the status that every tab got, and who was named as the winner."""
+    start = Barrier(len(tabs))
+
+    def click(number: int) -> list[tuple[int, str]]:
+        told = []
+        for question in questions:
+            start.wait(timeout=30)
+            reply = tabs[number].answer(question, number % 2)
+            found = re.search(r"came too late\.</strong> Answered by ([^<]+)\. The agent", reply.text)
+            told.append((reply.status, found.group(1) if found else ""))
+        return told
+
+    with ThreadPoolExecutor(len(tabs)) as pool:
+        by_tab = list(pool.map(click, range(len(tabs))))
+    return [list(clicks) for clicks in zip(*by_tab, strict=True)]

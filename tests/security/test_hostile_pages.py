@@ -1,0 +1,295 @@
+"""What agents and people write is shown in a real browser, and nothing of it ever runs, loads or moves.
+
+The policy of the pages would stop a script that got into them. These tests fail before it has to.
+"""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.actors import Agent, Person
+from tests.processes import run_manage
+from tests.security.payloads import SHOWN
+from tests.world import World
+
+# How a browser has to read what it was sent over a stream or in a form.
+LINE_BREAKS = re.compile(r"\r\n?")
+
+INSPECT = """() => {
+  const found = [];
+  const say = (element, what) => found.push(`${what}: ${element.outerHTML.slice(0, 200)}`);
+  const isAdmin = location.pathname.startsWith("/admin/");
+  const never = ["IFRAME", "OBJECT", "EMBED", "BASE", "STYLE", "VIDEO", "AUDIO", "MARQUEE", "MATH", "DIALOG"];
+  const ids = new Set();
+  for (const element of document.querySelectorAll("*")) {
+    const tag = element.tagName.toUpperCase();
+    if (never.includes(tag) && !element.matches("dialog.keys-help")) say(element, "element");
+    if (tag === "SCRIPT" && !(element.src && new URL(element.src).origin === location.origin)) {
+      // Django's admin passes data in such elements, which no browser runs.
+      if (element.type !== "application/json") say(element, "script");
+    }
+    if (element.id && ids.has(element.id) && !isAdmin) say(element, "second element of this id");
+    ids.add(element.id);
+    for (const { name, value } of element.attributes) {
+      if (/^on/i.test(name)) say(element, "handler");
+      if (name === "style" && !isAdmin) say(element, "style");
+      if (/^(data-)?(hx|sse|ws)-/.test(name) && /evil|alert|logout/.test(value)) say(element, "htmx");
+      if (["href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "poster"].includes(name)) {
+        const address = new URL(value, location.href);
+        if (!["http:", "https:", "mailto:"].includes(address.protocol)) say(element, "scheme");
+        const isForeign = address.origin !== location.origin;
+        if (isForeign && tag !== "A") say(element, "foreign");
+        if (isForeign && !/noopener/.test(element.rel)) say(element, "opener");
+      }
+    }
+  }
+  return found;
+}"""
+
+
+class Watch:
+    """A signed-in browser that writes down everything that should not happen in it."""
+
+    def __init__(self, chromium: Browser, bridge: World, username: str) -> None:
+        self.origin = f"http://127.0.0.1:{bridge.site.port}"
+        self.happened: list[str] = []
+        self.context: BrowserContext = chromium.new_context(base_url=self.origin)
+        self.context.on("dialog", lambda dialog: (self.happened.append("dialog"), dialog.dismiss()))
+        self.context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
+        self.context.on("console", lambda message: self._hear(message.type, message.text))
+        self.context.on("request", lambda request: self._request(request.url))
+        cookies = bridge.new_person(username).cookies
+        self.context.add_cookies(
+            [{"name": name, "value": value, "url": self.origin} for name, value in cookies.items()]
+        )
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind == "error" or "Content Security Policy" in text:
+            self.happened.append(f"console: {text}")
+
+    def _request(self, url: str) -> None:
+        if not url.startswith(f"{self.origin}/"):
+            self.happened.append(f"request: {url}")
+
+    def open(self, path: str) -> Page:
+        page = self.context.new_page()
+        response = page.goto(path)
+        assert response
+        assert response.status == 200, path
+        return page
+
+    def inspect(self, page: Page) -> None:
+        assert page.evaluate(INSPECT) == []
+        assert self.happened == []
+
+    def look_at(self, path: str) -> None:
+        page = self.open(path)
+        self.inspect(page)
+        page.close()
+
+
+class Attack:
+    """Every hostile text in everything that can be written, and the cards that came of it."""
+
+    def __init__(self, agent: Agent, person: Person) -> None:
+        self.agent, self.person = agent, person
+        self.number = count()
+        self.labels: dict[str, str] = {}
+        self.settled: list[str] = []
+
+    def run(self) -> None:
+        fours = [SHOWN[start : start + 4] for start in range(0, len(SHOWN), 4)]
+        with ThreadPoolExecutor(4) as pool:
+            for step, texts in (
+                (self._ask, SHOWN),
+                (self._speak, SHOWN),
+                (self._decline, SHOWN),
+                (self._answer, fours),
+                (self._report, fours),
+            ):
+                list(pool.map(step, texts))
+
+    def _ask(self, text: str) -> None:
+        """The text wherever an agent can write one; what is too short for it gets its beginning."""
+        label = f"A{next(self.number)} {text}"[:200].strip()
+        question = self.agent.ask(
+            agent={"name": text[:80].strip() or "bot", "color": "#818cf8"},
+            session_id=text[:190] + str(next(self.number)),
+            tool_use_id=text[:200],
+            questions=[
+                {
+                    "question": text,
+                    "header": text[:80],
+                    "options": [
+                        {"label": label, "description": text[:1_000], "preview": text},
+                        {"label": f"B {text}"[:200]},
+                    ],
+                }
+            ],
+            context={"text": text, "cwd": text[:1_000], "branch": text[:250]},
+        )
+        self.labels[question["id"]] = label
+
+    def _speak(self, text: str) -> None:
+        for kind in ("message", "log"):
+            self.agent.send(text, sender=text[:80].strip() or "bot", type=kind)
+        self.person.say(text, self.agent.room)
+
+    def _decline(self, text: str) -> None:
+        """Skipped with a reason, or asked back: both are shown in the same place."""
+        question = self._ask_about([text])
+        decide = self.person.skip if len(self.settled) % 2 else self.person.ask_back
+        decide(question, text)
+
+    def _answer(self, texts: list[str]) -> None:
+        question = self._ask_about(texts)
+        fields = {}
+        for index, text in enumerate(texts):
+            fields |= {f"choice-{index}": "other", f"other-{index}": text, f"notes-{index}": text}
+        path = f"/rooms/{question['room']}/questions/{question['id']}/answer"
+        assert self.person.post(path, fields).status == 303
+
+    def _report(self, texts: list[str]) -> None:
+        question = self._ask_about(texts)
+        answers = [
+            {"question": prompt["question"], "customInput": text, "notes": text}
+            for prompt, text in zip(question["questions"], texts, strict=True)
+        ]
+        reply = self.agent.call("POST", f"/api/v1/questions/{question['id']}/answer", {"answers": answers})
+        assert reply.status == 200, reply.text
+
+    def _ask_about(self, texts: list[str]) -> Any:
+        prompts = [
+            {"question": f"{next(self.number)} {text}", "options": [f"A {text}"[:200], f"B {text}"[:200]]}
+            for text in texts
+        ]
+        question = self.agent.ask(questions=prompts)
+        self.settled.append(question["id"])
+        return question
+
+
+@pytest.fixture(scope="module")
+def agent(bridge: World) -> Agent:
+    return bridge.agent()
+
+
+@pytest.fixture(scope="module")
+def reader(chromium: Browser, bridge: World) -> Iterator[Watch]:
+    watch = Watch(chromium, bridge, "ana")
+    yield watch
+    watch.context.close()
+
+
+@pytest.fixture(scope="module")
+def live(reader: Watch, agent: Agent) -> Page:
+    """The room as it was before the attack, listening."""
+    page = reader.context.new_page()
+    with page.expect_response(lambda response: "/stream" in response.url):
+        page.goto(f"/rooms/{agent.room}")
+    return page
+
+
+@pytest.fixture(scope="module")
+def attack(live: Page, agent: Agent, bridge: World) -> Attack:
+    """Run while somebody looks on; afterwards an ordinary question still arrives."""
+    attack = Attack(agent, bridge.new_person("ben"))
+    attack.run()
+    live.locator(f"#card-{agent.ask()['id']}").wait_for(timeout=30_000)
+    return attack
+
+
+def test_what_arrives_live_is_only_text(live: Page, attack: Attack, reader: Watch) -> None:
+    reader.inspect(live)
+    labels = live.evaluate("""() => Object.fromEntries([...document.querySelectorAll(".card.is-open")].map(
+      (card) => [card.id.slice(5), card.querySelector(".option-label").textContent]))""")
+    for question_id, label in attack.labels.items():
+        if not label.endswith("(Recommended)"):  # which becomes a mark
+            assert labels[question_id].strip() == LINE_BREAKS.sub("\n", label).strip()
+
+
+def test_what_was_settled_live_is_settled_on_the_page(live: Page, attack: Attack) -> None:
+    """A text that looks like a piece of the page must not keep its card from being replaced."""
+    still_open = live.evaluate(
+        'ids => ids.filter((id) => document.getElementById(`card-${id}`)?.dataset.status === "open")',
+        attack.settled,
+    )
+    assert still_open == []
+
+
+def test_a_text_that_looks_like_something_shown_already_is_shown(
+    live: Page, agent: Agent, attack: Attack
+) -> None:
+    """The page tells old from new by ids in what it gets; those in texts are none."""
+    shown = [agent.send("Hello")["id"], *attack.settled[:1]]
+    live.locator(f"#message-{shown[0]}").wait_for()
+    texts = [f'id="message-{shown[0]}"', f'id="marks-{shown[1]}" data-revision="1"', f'id="card-{shown[1]}"']
+    for text in texts:
+        question = agent.ask(questions=[{"question": text, "options": [text, "B"]}])
+        live.locator(f"#card-{question['id']}").wait_for()
+        agent.call("DELETE", f"/api/v1/questions/{question['id']}")
+        live.locator(f"#card-{question['id']}.is-withdrawn").wait_for()
+        live.locator(f"#message-{agent.send(text)['id']}").wait_for()
+
+
+def test_a_name_does_not_turn_around_what_stands_beside_it(live: Page, agent: Agent, reader: Watch) -> None:
+    """Characters that write from right to left, without an end."""
+    turned = "\u202e\u2067evil"
+    question = agent.ask(agent={"name": turned}, context={"branch": turned})
+    message = agent.send("Hello", sender=turned)
+    log = agent.send("Hello", sender=turned, type="log")
+    for before, after in (
+        (f"#card-{question['id']} .card-agent", f"#card-{question['id']} .card-time"),
+        (f"#card-{question['id']} .card-branch", f"#card-{question['id']} .card-time"),
+        (f"#message-{message['id']} strong", f"#message-{message['id']} time"),
+        (f"#message-{log['id']} .log-sender", f"#message-{log['id']} time"),
+    ):
+        left, right = (live.locator(selector).bounding_box() for selector in (before, after))
+        assert left
+        assert right
+        assert left["x"] < right["x"], before
+
+
+def test_a_page_that_is_loaded_shows_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
+    reader.look_at(f"/rooms/{agent.room}?show=1000")
+    reader.look_at("/?show=1000")
+
+
+def test_the_whole_timeline_is_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
+    page = reader.open(f"/rooms/{agent.room}")
+    older = page.get_by_role("link", name="Show older entries")
+    while older.count():
+        with page.expect_response(lambda response: "before=" in response.url):
+            older.click()
+        page.wait_for_function("() => !document.querySelector('.htmx-request')")
+    assert page.locator("#timeline .card").count() >= len(attack.settled)
+    page.evaluate("() => document.querySelectorAll('details').forEach((details) => (details.open = true))")
+    reader.inspect(page)
+    page.close()
+
+
+def test_pages_of_single_questions_are_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
+    for question_id in [*list(attack.labels)[::20], *attack.settled[-8:]]:
+        reader.look_at(f"/rooms/{agent.room}/questions/{question_id}")
+
+
+def test_the_history_in_the_admin_is_only_text(
+    attack: Attack, agent: Agent, bridge: World, chromium: Browser
+) -> None:
+    promote = "from django.contrib.auth import get_user_model as g; g().objects.filter(username='cleo')"
+    run_manage(bridge.environment, "shell", "-c", f"{promote}.update(is_superuser=True, is_staff=True)")
+    admin = Watch(chromium, bridge, "cleo")
+    for model in ("question", "answer", "message"):
+        page = admin.open(f"/admin/ask_bridge/{model}/?room__slug__exact=&all=")
+        admin.inspect(page)
+        links = page.locator("#result_list th a").evaluate_all("links => links.map((link) => link.href)")
+        assert len(links) >= 50
+        page.close()
+        for link in links[::25]:
+            admin.look_at(link.removeprefix(admin.origin))
+    admin.context.close()
+    run_manage(bridge.environment, "shell", "-c", f"{promote}.update(is_superuser=False, is_staff=False)")
