@@ -9,6 +9,12 @@ import pytest
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What needs long is run only by name: `make soak`."""
+    is_named = any("soak" in argument for argument in config.args)
+    return True if collection_path.name == "soak" and not is_named else None
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """Nothing of the developer's own settings, and a free port."""
