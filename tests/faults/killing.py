@@ -14,7 +14,7 @@ from typing import Any
 from bridge_client import Answered, Client
 from tests.actors import Agent, Person
 from tests.faults.figures import kind_of, spread, tell
-from tests.faults.sites import Killable
+from tests.faults.sites import Downtime, Killable
 from tests.faults.stored import answers_by_question, questions
 from tests.world import PEOPLE
 
@@ -35,6 +35,7 @@ class Asked:
     """One question and everything that was confirmed about it."""
 
     id: str
+    port: int
     winner: tuple[str, str] | None = None
     answered_at: float = float("inf")
     received: Any = None
@@ -49,7 +50,7 @@ class Round:
     chance: random.Random
     name: str
     asked: dict[str, Asked] = field(default_factory=dict)
-    restarts: list[float] = field(default_factory=list)
+    downtimes: list[Downtime] = field(default_factory=list)
     refused: int = 0
     _to_answer: "Queue[tuple[str, Any]]" = field(default_factory=Queue)
     _is_over: Event = field(default_factory=Event)
@@ -75,9 +76,7 @@ class Round:
                 task.result()  # raises what went wrong
         numbers = list(range(len(self.bridge.sites)))
         victims = self.chance.choice([[number] for number in numbers] + [numbers])
-        self.bridge.kill(victims)
-        self.bridge.start_again(victims)
-        self.restarts.append(time.monotonic())
+        self.downtimes += self.bridge.kill_and_start_again(victims)
 
     def _ask_and_wait(self, agent: Agent, number: int) -> None:
         client = Client(
@@ -88,7 +87,7 @@ class Round:
             name = f"{self.name}.{number}.{count}"
             prompt = {"question": name, "options": OPTIONS}
             asked = client.ask([prompt], agent=f"agent-{number}", idempotency_key=name)
-            self.asked[name] = Asked(asked.id)
+            self.asked[name] = Asked(asked.id, agent.site.port)
             for _ in range(1 + (count % 3 == 0)):  # two people go for every third one
                 self._to_answer.put((name, asked.data))
             self.asked[name].received = client.wait(asked.id, PATIENCE_SECONDS)
@@ -139,8 +138,13 @@ class Round:
         return [self._wait_seconds(asked) for asked in self.asked.values()]
 
     def _wait_seconds(self, asked: Asked) -> float:
-        last_restart = max((at for at in self.restarts if at <= asked.received_at), default=0)
-        return max(0.0, asked.received_at - max(last_restart, asked.answered_at))
+        """After the answer, or after the return of the agent's own process if that was later."""
+        returns = [
+            min(downtime.ready_at, asked.received_at)  # served before we had read that it serves
+            for downtime in self.downtimes
+            if downtime.port == asked.port and downtime.killed_at < asked.received_at
+        ]
+        return max(0.0, asked.received_at - max(asked.answered_at, *returns, 0))
 
 
 def is_named(question: Any, name: str) -> bool:

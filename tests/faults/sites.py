@@ -2,9 +2,11 @@
 
 import random
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -42,25 +44,32 @@ class LoggedSite(Site):
         super().end()
 
 
+@dataclass(frozen=True)
+class Downtime:
+    """From `kill -9` to the next process's first word."""
+
+    port: int
+    killed_at: float
+    ready_at: float
+
+
 class Killable(World):
     """A bridge whose processes come and go."""
 
-    def kill(self, numbers: list[int]) -> None:
-        """As `kill -9` does: nobody is told."""
+    def kill_and_start_again(self, numbers: list[int]) -> list[Downtime]:
+        """Any of its processes, all at once; returns when they serve again, on their old ports."""
+        killed_at = time.monotonic()
         for number in numbers:
             self.sites[number].process.kill()
-        for number in numbers:
-            self.sites[number].end()
 
-    def start_again(self, numbers: list[int]) -> None:  # type: ignore[override] # any of them
-        """On their old ports; returns when all of them serve."""
-
-        def start(number: int) -> None:
+        def start(number: int) -> Downtime:
             port = self.sites[number].port
+            self.sites[number].end()
             self.sites[number] = LoggedSite(self.environment | {"PORT": str(port)})
+            return Downtime(port, killed_at, time.monotonic())
 
         with ThreadPoolExecutor() as pool:
-            list(pool.map(start, numbers))
+            return list(pool.map(start, numbers))
 
 
 @contextmanager

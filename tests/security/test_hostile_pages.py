@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from tests.actors import Agent, Person
 from tests.processes import run_manage
@@ -61,16 +61,18 @@ class Watch:
         self.context: BrowserContext = chromium.new_context(base_url=self.origin)
         self.context.on("dialog", lambda dialog: (self.happened.append("dialog"), dialog.dismiss()))
         self.context.on("weberror", lambda error: self.happened.append(f"error: {error.error}"))
-        self.context.on("console", lambda message: self._hear(message.type, message.text))
+        self.context.on("console", self._hear)
         self.context.on("request", lambda request: self._request(request.url))
         cookies = bridge.new_person(username).cookies
         self.context.add_cookies(
             [{"name": name, "value": value, "url": self.origin} for name, value in cookies.items()]
         )
 
-    def _hear(self, kind: str, text: str) -> None:
-        if kind == "error" or "Content Security Policy" in text:
-            self.happened.append(f"console: {text}")
+    def _hear(self, message: ConsoleMessage) -> None:
+        # Browsers look for an icon of every page that names none, as those of Django's admin do.
+        is_icon = message.location["url"].endswith("/favicon.ico")
+        if (message.type == "error" and not is_icon) or "Content Security Policy" in message.text:
+            self.happened.append(f"console: {message.text} {message.location['url']}")
 
     def _request(self, url: str) -> None:
         if not url.startswith(f"{self.origin}/"):
@@ -94,10 +96,10 @@ class Watch:
 
 
 class Attack:
-    """Every hostile text in everything that can be written, and the cards that came of it."""
+    """Every hostile text in everything that can be written: open cards, messages, settled cards."""
 
-    def __init__(self, agent: Agent, person: Person) -> None:
-        self.agent, self.person = agent, person
+    def __init__(self, agents: dict[str, Agent], person: Person) -> None:
+        self.agents, self.person = agents, person
         self.number = count()
         self.labels: dict[str, str] = {}
         self.settled: list[str] = []
@@ -112,12 +114,12 @@ class Attack:
                 (self._answer, fours),
                 (self._report, fours),
             ):
-                list(pool.map(step, texts))
+                list(pool.map(step, texts))  # type: ignore[arg-type]
 
     def _ask(self, text: str) -> None:
         """The text wherever an agent can write one; what is too short for it gets its beginning."""
         label = f"A{next(self.number)} {text}"[:200].strip()
-        question = self.agent.ask(
+        question = self.agents["open"].ask(
             agent={"name": text[:80].strip() or "bot", "color": "#818cf8"},
             session_id=text[:190] + str(next(self.number)),
             tool_use_id=text[:200],
@@ -137,8 +139,8 @@ class Attack:
 
     def _speak(self, text: str) -> None:
         for kind in ("message", "log"):
-            self.agent.send(text, sender=text[:80].strip() or "bot", type=kind)
-        self.person.say(text, self.agent.room)
+            self.agents["messages"].send(text, sender=text[:80].strip() or "bot", type=kind)
+        self.person.say(text, self.agents["messages"].room)
 
     def _decline(self, text: str) -> None:
         """Skipped with a reason, or asked back: both are shown in the same place."""
@@ -160,7 +162,8 @@ class Attack:
             {"question": prompt["question"], "customInput": text, "notes": text}
             for prompt, text in zip(question["questions"], texts, strict=True)
         ]
-        reply = self.agent.call("POST", f"/api/v1/questions/{question['id']}/answer", {"answers": answers})
+        path = f"/api/v1/questions/{question['id']}/answer"
+        reply = self.agents["settled"].call("POST", path, {"answers": answers})
         assert reply.status == 200, reply.text
 
     def _ask_about(self, texts: list[str]) -> Any:
@@ -168,14 +171,14 @@ class Attack:
             {"question": f"{next(self.number)} {text}", "options": [f"A {text}"[:200], f"B {text}"[:200]]}
             for text in texts
         ]
-        question = self.agent.ask(questions=prompts)
+        question = self.agents["settled"].ask(questions=prompts)
         self.settled.append(question["id"])
         return question
 
 
 @pytest.fixture(scope="module")
-def agent(bridge: World) -> Agent:
-    return bridge.agent()
+def agents(bridge: World) -> dict[str, Agent]:
+    return {name: bridge.agent() for name in ("open", "messages", "settled")}
 
 
 @pytest.fixture(scope="module")
@@ -186,35 +189,40 @@ def reader(chromium: Browser, bridge: World) -> Iterator[Watch]:
 
 
 @pytest.fixture(scope="module")
-def live(reader: Watch, agent: Agent) -> Page:
-    """The room as it was before the attack, listening."""
-    page = reader.context.new_page()
-    with page.expect_response(lambda response: "/stream" in response.url):
-        page.goto(f"/rooms/{agent.room}")
-    return page
+def tabs(reader: Watch, agents: dict[str, Agent]) -> dict[str, Page]:
+    """The rooms as they were before the attack, listening."""
+    tabs = {}
+    for name, agent in agents.items():
+        tabs[name] = reader.open(f"/rooms/{agent.room}")
+        # The first thing that a stream says is who is here.
+        tabs[name].get_by_text("Ana Costa").first.wait_for()
+        tabs[name].locator(f"#card-{agent.ask()['id']}").wait_for()
+    return tabs
 
 
 @pytest.fixture(scope="module")
-def attack(live: Page, agent: Agent, bridge: World) -> Attack:
-    """Run while somebody looks on; afterwards an ordinary question still arrives."""
-    attack = Attack(agent, bridge.new_person("ben"))
+def attack(tabs: dict[str, Page], agents: dict[str, Agent], bridge: World) -> Attack:
+    """Run while somebody looks on; afterwards an ordinary question still arrives everywhere."""
+    attack = Attack(agents, bridge.new_person("ben"))
     attack.run()
-    live.locator(f"#card-{agent.ask()['id']}").wait_for(timeout=30_000)
+    for name, page in tabs.items():
+        page.locator(f"#card-{agents[name].ask()['id']}").wait_for(timeout=60_000)
     return attack
 
 
-def test_what_arrives_live_is_only_text(live: Page, attack: Attack, reader: Watch) -> None:
-    reader.inspect(live)
-    labels = live.evaluate("""() => Object.fromEntries([...document.querySelectorAll(".card.is-open")].map(
+def test_what_arrives_live_is_only_text(tabs: dict[str, Page], attack: Attack, reader: Watch) -> None:
+    for page in tabs.values():
+        reader.inspect(page)
+    labels = tabs["open"].evaluate("""() => Object.fromEntries([...document.querySelectorAll(".card")].map(
       (card) => [card.id.slice(5), card.querySelector(".option-label").textContent]))""")
     for question_id, label in attack.labels.items():
         if not label.endswith("(Recommended)"):  # which becomes a mark
             assert labels[question_id].strip() == LINE_BREAKS.sub("\n", label).strip()
 
 
-def test_what_was_settled_live_is_settled_on_the_page(live: Page, attack: Attack) -> None:
+def test_what_was_settled_live_is_settled_on_the_page(tabs: dict[str, Page], attack: Attack) -> None:
     """A text that looks like a piece of the page must not keep its card from being replaced."""
-    still_open = live.evaluate(
+    still_open = tabs["settled"].evaluate(
         'ids => ids.filter((id) => document.getElementById(`card-${id}`)?.dataset.status === "open")',
         attack.settled,
     )
@@ -222,74 +230,90 @@ def test_what_was_settled_live_is_settled_on_the_page(live: Page, attack: Attack
 
 
 def test_a_text_that_looks_like_something_shown_already_is_shown(
-    live: Page, agent: Agent, attack: Attack
+    tabs: dict[str, Page], agents: dict[str, Agent]
 ) -> None:
     """The page tells old from new by ids in what it gets; those in texts are none."""
-    shown = [agent.send("Hello")["id"], *attack.settled[:1]]
-    live.locator(f"#message-{shown[0]}").wait_for()
-    texts = [f'id="message-{shown[0]}"', f'id="marks-{shown[1]}" data-revision="1"', f'id="card-{shown[1]}"']
+    page, agent = tabs["messages"], agents["messages"]
+    message, card = agent.send("Hello")["id"], agent.ask()["id"]
+    page.locator(f"#message-{message}").wait_for()
+    page.locator(f"#card-{card}").wait_for()
+    texts = [f'id="message-{message}"', f'id="marks-{card}" data-revision="999"', f'id="card-{card}"']
     for text in texts:
-        question = agent.ask(questions=[{"question": text, "options": [text, "B"]}])
-        live.locator(f"#card-{question['id']}").wait_for()
+        question = agent.ask(questions=[{"question": text, "options": [text, "B"]}], agent={"name": text})
+        page.locator(f"#card-{question['id']}").wait_for()
         agent.call("DELETE", f"/api/v1/questions/{question['id']}")
-        live.locator(f"#card-{question['id']}.is-withdrawn").wait_for()
-        live.locator(f"#message-{agent.send(text)['id']}").wait_for()
+        page.locator(f"#card-{question['id']}.is-withdrawn").wait_for()
+        page.locator(f"#message-{agent.send(text)['id']}").wait_for()
 
 
-def test_a_name_does_not_turn_around_what_stands_beside_it(live: Page, agent: Agent, reader: Watch) -> None:
+def test_a_name_does_not_turn_around_what_stands_beside_it(
+    tabs: dict[str, Page], agents: dict[str, Agent]
+) -> None:
     """Characters that write from right to left, without an end."""
-    turned = "\u202e\u2067evil"
-    question = agent.ask(agent={"name": turned}, context={"branch": turned})
-    message = agent.send("Hello", sender=turned)
-    log = agent.send("Hello", sender=turned, type="log")
-    for before, after in (
-        (f"#card-{question['id']} .card-agent", f"#card-{question['id']} .card-time"),
-        (f"#card-{question['id']} .card-branch", f"#card-{question['id']} .card-time"),
-        (f"#message-{message['id']} strong", f"#message-{message['id']} time"),
-        (f"#message-{log['id']} .log-sender", f"#message-{log['id']} time"),
-    ):
-        left, right = (live.locator(selector).bounding_box() for selector in (before, after))
-        assert left
-        assert right
-        assert left["x"] < right["x"], before
+    page, agent = tabs["messages"], agents["messages"]
+    for turned in ("\u202eevil", "\u202e\u2067evil", "\u2069\u202eevil", "שלום"):
+        question = agent.ask(agent={"name": turned}, context={"branch": turned})["id"]
+        message = agent.send("Hello", sender=turned)["id"]
+        log = agent.send("Hello", sender=turned, type="log")["id"]
+        for before, after in (
+            (f"#card-{question} .card-agent", f"#card-{question} .card-time"),
+            (f"#card-{question} .card-branch", f"#card-{question} .card-time"),
+            (f"#message-{message} strong", f"#message-{message} time"),
+            (f"#message-{log} .log-sender", f"#message-{log} time"),
+        ):
+            left, right = (page.locator(selector).bounding_box() for selector in (before, after))
+            assert left
+            assert right
+            assert left["x"] < right["x"], f"{turned!r} {before}"
 
 
-def test_a_page_that_is_loaded_shows_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
-    reader.look_at(f"/rooms/{agent.room}?show=1000")
+def test_a_page_that_is_loaded_shows_only_text(
+    attack: Attack, agents: dict[str, Agent], reader: Watch
+) -> None:
+    for agent in agents.values():
+        reader.look_at(f"/rooms/{agent.room}?show=1000")
     reader.look_at("/?show=1000")
 
 
-def test_the_whole_timeline_is_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
-    page = reader.open(f"/rooms/{agent.room}")
+@pytest.mark.parametrize("kind", ["messages", "settled"])
+def test_the_whole_timeline_is_only_text(
+    attack: Attack, agents: dict[str, Agent], reader: Watch, kind: str
+) -> None:
+    page = reader.open(f"/rooms/{agents[kind].room}")
     older = page.get_by_role("link", name="Show older entries")
     while older.count():
-        with page.expect_response(lambda response: "before=" in response.url):
-            older.click()
-        page.wait_for_function("() => !document.querySelector('.htmx-request')")
-    assert page.locator("#timeline .card").count() >= len(attack.settled)
+        address = older.get_attribute("href")
+        older.click()
+        page.locator(f'.older a[href="{address}"]').wait_for(state="detached")
+    entries = page.locator("#timeline .card, #timeline .message, #timeline .log").count()
+    assert entries >= len(SHOWN)
     page.evaluate("() => document.querySelectorAll('details').forEach((details) => (details.open = true))")
     reader.inspect(page)
     page.close()
 
 
-def test_pages_of_single_questions_are_only_text(attack: Attack, agent: Agent, reader: Watch) -> None:
-    for question_id in [*list(attack.labels)[::20], *attack.settled[-8:]]:
-        reader.look_at(f"/rooms/{agent.room}/questions/{question_id}")
-
-
-def test_the_history_in_the_admin_is_only_text(
-    attack: Attack, agent: Agent, bridge: World, chromium: Browser
+def test_pages_of_single_questions_are_only_text(
+    attack: Attack, agents: dict[str, Agent], reader: Watch
 ) -> None:
-    promote = "from django.contrib.auth import get_user_model as g; g().objects.filter(username='cleo')"
-    run_manage(bridge.environment, "shell", "-c", f"{promote}.update(is_superuser=True, is_staff=True)")
+    for question_id in list(attack.labels)[::20]:
+        reader.look_at(f"/rooms/{agents['open'].room}/questions/{question_id}")
+    for question_id in attack.settled[-8:]:
+        reader.look_at(f"/rooms/{agents['settled'].room}/questions/{question_id}")
+
+
+def test_the_history_in_the_admin_is_only_text(attack: Attack, bridge: World, chromium: Browser) -> None:
+    cleo = "from django.contrib.auth import get_user_model as g; g().objects.filter(username='cleo')"
+    run_manage(bridge.environment, "shell", "-c", f"{cleo}.update(is_superuser=True, is_staff=True)")
     admin = Watch(chromium, bridge, "cleo")
     for model in ("question", "answer", "message"):
-        page = admin.open(f"/admin/ask_bridge/{model}/?room__slug__exact=&all=")
+        page = admin.open(f"/admin/ask_bridge/{model}/?all=")
         admin.inspect(page)
-        links = page.locator("#result_list th a").evaluate_all("links => links.map((link) => link.href)")
+        links = page.locator("#result_list tbody th a").evaluate_all(
+            "links => links.map((link) => link.href)"
+        )
         assert len(links) >= 50
         page.close()
         for link in links[::25]:
             admin.look_at(link.removeprefix(admin.origin))
     admin.context.close()
-    run_manage(bridge.environment, "shell", "-c", f"{promote}.update(is_superuser=False, is_staff=False)")
+    run_manage(bridge.environment, "shell", "-c", f"{cleo}.update(is_superuser=False, is_staff=False)")

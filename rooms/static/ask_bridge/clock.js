@@ -6,6 +6,7 @@
   const language = document.documentElement.lang;
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   const two = (number) => String(number).padStart(2, "0");
+  let [due, titled] = [0, new WeakSet()]; // each change of a title makes a long page look at all of itself again
 
   function duration(milliseconds) {
     const seconds = Math.max(0, Math.floor(milliseconds / SECOND));
@@ -20,27 +21,18 @@
     return moment.toLocaleString(language, Math.abs(past) < DAY ? time : { ...time, day: "numeric", month: "short" });
   }
 
-  const known = new WeakSet(); // writing the same again would cost a busy page a new look at all of it
-
   function tick() {
     document.querySelectorAll("time[datetime]").forEach((element) => {
       const moment = new Date(element.dateTime);
       const past = Date.now() - moment;
       const text = element.matches(".elapsed") ? duration(past) : inWords(moment, past);
       if (element.textContent !== text) element.textContent = text;
-      if (!known.has(element)) element.title = moment.toLocaleString(language);
-      known.add(element);
+      if (!titled.has(element) && titled.add(element)) element.title = moment.toLocaleString(language);
     });
-  }
-
-  let isDue = false; // once for all that arrives between two pictures
-
-  function tickSoon() {
-    if (!isDue) requestAnimationFrame(() => ((isDue = false), tick()));
-    isDue = true;
   }
 
   tick();
   setInterval(tick, SECOND);
+  const tickSoon = () => (due ||= requestAnimationFrame(() => tick((due = 0)))); // once for all that comes at once
   ["htmx:afterSwap", "htmx:sseMessage"].forEach((name) => document.addEventListener(name, tickSoon));
 })();

@@ -65,7 +65,7 @@ document.documentElement.classList.add("js");
   // ---- nothing older replaces something newer
 
   function isOutdated(html, isNew) {
-    const [, entry] = /id="(message-\w+)"/.exec(html) || [];
+    const [, entry] = /^<[^>]* id="(message-\w+)"/.exec(html) || []; // the first tag: the rest somebody wrote
     if (entry) return document.getElementById(entry) !== null;
     const [, question, revision] = /id="marks-(\w+)" data-revision="(\d+)"/.exec(html) || [];
     const shown = question && document.getElementById(`marks-${question}`);
