@@ -46,6 +46,10 @@ class SiteRequest(WebRequest):
     body_bytes = 0
     unread_bytes = 0
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Leave forms to Django: Twisted would read them too, for nothing, and refuse some without a word."""
+        super().__init__(*args, **kwargs, parsePOSTFormSubmission=False)
+
     def handle_reply(self, message: dict[str, Any]) -> None:
         """Pass a reply on, but not without end to somebody who does not read it: Daphne never waits."""
         if self.channel is not None and self.channel._waitingForTransport:

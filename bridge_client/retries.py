@@ -13,11 +13,14 @@ from bridge_client.errors import ClientError, ProblemError, Unreachable
 PASSING_STATUSES = (429, 502, 503, 504)
 # Refused before anything was changed, so that even a call that must not happen twice can be repeated.
 UNTOUCHED_STATUSES = (429, 503)
+# But for this one: a database that goes away in the middle of a commit may have made it.
+UNCERTAIN_CODE = "database_unavailable"
 
-# The first pause is shorter than anybody notices. Pauses double up to the longest, which is short beside a
-# restart and long enough that a thousand agents do not keep a bridge from getting up.
+# The first pause is shorter than anybody notices. Pauses double up to the longest, which is long enough that
+# a thousand agents do not keep a bridge from getting up. With the second that a bridge asks for on top of it,
+# whoever waits is back within 5 seconds of the bridge's return.
 FIRST_PAUSE_SECONDS = 0.2
-LONGEST_PAUSE_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 3.0
 
 OnRetry = Callable[[ClientError], None]
 
@@ -76,5 +79,7 @@ def _may_pass(error: ClientError, is_repeatable: bool) -> bool:
     if isinstance(error, Unreachable):
         return not error.is_permanent and (is_repeatable or not error.was_sent)
     if isinstance(error, ProblemError):
+        if not is_repeatable and error.code == UNCERTAIN_CODE:
+            return False
         return error.status in (PASSING_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
     return False

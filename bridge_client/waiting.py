@@ -8,7 +8,7 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from bridge_client.cancellation import Cancellation
-from bridge_client.errors import ClientError
+from bridge_client.errors import ClientError, Unreachable
 from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Question
 from bridge_client.retries import Deadline, OnRetry, Retries
@@ -17,6 +17,8 @@ from bridge_client.retries import Deadline, OnRetry, Retries
 POLL_SECONDS = 50.0
 # Never shorter: a proxy that cuts after less is broken for everything else as well.
 SHORTEST_POLL_SECONDS = 5.0
+# A wait that was held for so long had reached the bridge: what ends it is an outage of its own.
+HELD_SECONDS = 1.0
 # A bridge under WSGI cannot hold a wait and replies at once: look again about as often as a page does.
 LOOK_AGAIN_SECONDS = 2.0
 # What somebody who pressed Esc puts up with; the server would notice by itself within half a minute.
@@ -53,6 +55,8 @@ def wait_until_settled(
             if SHORTEST_POLL_SECONDS < lasted < seconds:
                 # A proxy without patience: stay below it, so that people do not see us come and go.
                 longest = max(SHORTEST_POLL_SECONDS, lasted * 0.8)
+            if lasted > HELD_SECONDS and isinstance(error, Unreachable) and error.was_sent:
+                retries.succeeded()
             retries.pause(error)
             continue
         retries.succeeded()

@@ -105,7 +105,7 @@ def unavailable() -> Problem:
     return Problem(
         503,
         "database_unavailable",
-        "The bridge cannot reach its database; try again in a moment. Nothing was changed.",
+        "The bridge cannot reach its database; try again in a moment. Nothing that was confirmed is lost.",
         headers={"Retry-After": "1"},
     )
 
