@@ -54,6 +54,7 @@ class Round:
     refused: int = 0
     _to_answer: "Queue[tuple[str, Any]]" = field(default_factory=Queue)
     _is_over: Event = field(default_factory=Event)
+    _is_writing: Event = field(default_factory=Event)
 
     def run(self, agents: list[Agent], kills: int) -> None:
         people = [self.bridge.person(username) for username in PEOPLE]
@@ -71,6 +72,11 @@ class Round:
     def _kill_and_start_again(self, tasks: "list[Future[None]]") -> None:
         # Whoever was cut off comes back within about a second of the restart, so kills hit all they do.
         time.sleep(self.chance.uniform(0, 1))
+        if self.chance.random() < 0.5:
+            # While something is being written: before its commit, or between that and its reply.
+            self._is_writing.clear()
+            self._is_writing.wait(timeout=1)
+            time.sleep(self.chance.uniform(0, 0.02))
         for task in tasks:
             if task.done():
                 task.result()  # raises what went wrong
@@ -86,6 +92,7 @@ class Round:
         while not self._is_over.is_set():
             name = f"{self.name}.{number}.{count}"
             prompt = {"question": name, "options": OPTIONS}
+            self._is_writing.set()
             asked = client.ask([prompt], agent=f"agent-{number}", idempotency_key=name)
             self.asked[name] = Asked(asked.id, agent.site.port)
             for _ in range(1 + (count % 3 == 0)):  # two people go for every third one
@@ -104,6 +111,7 @@ class Round:
             # People take their time, so that kills hit waits that lasted a while; bounds the asks per minute.
             time.sleep(chance.choice([0, 0.1, 0.3, 1]))
             option = chance.randrange(2)
+            self._is_writing.set()
             path = f"/rooms/{question['room']}/questions/{question['id']}/answer"
             reply = until_told(lambda: person.post(path, {"choice-0": str(option)}))  # noqa: B023
             assert reply.status in (303, 409), reply.text

@@ -13,7 +13,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outages]:
         yield prepared
 
 
-@pytest.mark.parametrize(("way", "away_seconds"), [("killed", 10), ("frozen", 8)])
+@pytest.mark.parametrize(("way", "away_seconds"), [("killed", 10), ("frozen", 7)])
 def test_nobody_fails_while_redis_is_away(running: Outages, way: str, away_seconds: float) -> None:
     running.of_redis(way, away_seconds)
 

@@ -3,7 +3,7 @@
 import re
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Barrier
 from typing import Any
 
@@ -54,13 +54,20 @@ def race(tabs: list[Tab], questions: list[Any]) -> list[list[tuple[int, str]]]:
 
     def click(number: int) -> list[tuple[int, str]]:
         told = []
-        for question in questions:
-            start.wait(timeout=30)
-            reply = tabs[number].answer(question, number % 2)
-            found = re.search(r"came too late\.</strong> Answered by ([^<]+)\. The agent", reply.text)
-            told.append((reply.status, found.group(1) if found else ""))
+        try:
+            for question in questions:
+                start.wait(timeout=60)
+                reply = tabs[number].answer(question, number % 2)
+                found = re.search(r"came too late\.</strong> Answered by ([^<]+)\. The agent", reply.text)
+                told.append((reply.status, found.group(1) if found else ""))
+        except BaseException:
+            start.abort()  # the others need not wait for this one
+            raise
         return told
 
     with ThreadPoolExecutor(len(tabs)) as pool:
-        by_tab = list(pool.map(click, range(len(tabs))))
+        clicking = [pool.submit(click, number) for number in range(len(tabs))]
+        for tab in wait(clicking, return_when=FIRST_EXCEPTION).done:
+            tab.result()  # raises what went wrong first
+        by_tab = [tab.result() for tab in clicking]
     return [list(clicks) for clicks in zip(*by_tab, strict=True)]

@@ -1,11 +1,13 @@
 """Whatever JSON an agent sends: it is a question or it is refused, and nothing else happens."""
 
+import copy
 import json
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rooms import shapes
 from rooms.fields import InvalidPayload, parse
 from rooms.payload import Ask, NewMessage, ReportedAnswer, parse_ask
 
@@ -31,19 +33,27 @@ prompts = st.fixed_dictionaries(
     {},
     optional={
         "question": texts | any_json,
-        "options": options | any_json,
+        "options": options | options.map(json.dumps) | any_json,
         "follow_up": options,
+        "suggestions": options | any_json,
         "multiSelect": any_json,
     },
 )
+# As agents send them: plain, or as JSON in a string, or in a string in a string.
+sent_prompts = prompts | prompts.map(json.dumps) | prompts.map(json.dumps).map(json.dumps)
 asks = st.fixed_dictionaries(
     {},
     optional={
-        "questions": st.lists(prompts, max_size=5) | prompts | prompts.map(repr) | any_json,
+        "questions": st.lists(sent_prompts, max_size=5)
+        | st.lists(prompts, max_size=3).map(json.dumps)
+        | sent_prompts
+        | prompts.map(repr)
+        | any_json,
         "question": any_json,
         "options": options,
-        "tool_input": prompts | any_json,
-        "agent": objects("name", "color") | any_json,
+        **dict.fromkeys(shapes.ENVELOPE_FIELDS, sent_prompts | any_json),
+        "cwd": any_json,
+        "agent": objects("name", "color") | objects("name", "color").map(json.dumps) | any_json,
         "context": objects("text", "cwd", "branch") | any_json,
         "session_id": any_json,
         "timeout_seconds": any_json,
@@ -63,7 +73,17 @@ def parsed(model: Any, body: object) -> Any:
     return None
 
 
-@given(asks | any_json)
+@given(asks | asks.map(json.dumps) | any_json)
+@settings(max_examples=200, deadline=None)
+def test_any_json_can_be_looked_through_for_a_question(body: object) -> None:
+    """Recognising shapes fails at nothing, and leaves alone what it was given."""
+    before = copy.deepcopy(body)
+    canonical = shapes.to_canonical(body)
+    assert repr(body) == repr(before)
+    assert repr(shapes.to_canonical(canonical)) == repr(canonical), "nothing is left to recognise"
+
+
+@given(asks | asks.map(json.dumps) | any_json)
 @settings(max_examples=200, deadline=None)
 def test_any_json_is_a_question_or_refused(body: object) -> None:
     asked = parsed(Ask, body)

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from http.client import HTTPResponse
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -14,7 +15,9 @@ from django.test import Client
 from rooms import access, lifecycle
 from rooms.models import Question, Room
 from rooms.payload import parse_ask
-from tests.security.payloads import NOT_STORABLE, RAW_VALUES, TEXTS, VALUES
+from tests.actors import Agent, opened
+from tests.security.payloads import NOT_STORABLE, RAW_VALUES, SHOWN, STREAM, TEXTS, UNICODE, VALUES
+from tests.world import World
 
 ASK = {
     "agent": {"name": "bot", "color": "#818cf8"},
@@ -243,3 +246,52 @@ def test_any_text_in_a_form_around_a_room_is_taken_or_refused(target: Target, pa
 def test_any_text_in_the_address_of_a_page_is_taken_or_refused(target: Target, address: str) -> None:
     for text in [*TEXTS[::6], *NOT_STORABLE, "9" * 18, "9" * 5_000, "-1", "٣"]:
         assert target.browser.get(address + quoted(text)).status_code < 500, text
+
+
+# ---- what goes out on streams ------------------------------------------------------------------------------
+
+
+def lines_until(response: HTTPResponse, end: bytes) -> list[bytes]:
+    lines = []
+    while not lines or end not in lines[-1]:
+        lines.append(response.readline())
+        assert lines[-1], "the stream ended"
+    return lines
+
+
+def write_everything(agent: Agent, end: str) -> None:
+    for text in [*STREAM, *UNICODE, *SHOWN[::6]]:
+        sender = text[:80].strip() or "bot"
+        agent.ask(
+            agent={"name": sender},
+            questions=[{"question": text, "header": text[:80], "options": [f"A {text}"[:200], "B"]}],
+            context={"text": text, "cwd": text, "branch": text[:250]},
+        )
+        agent.send(text, sender=sender)
+        agent.send(text, sender=sender, type="log")
+    agent.send(end)
+
+
+@pytest.mark.parametrize("who", ["people", "agents"])
+def test_no_text_forges_an_event(bridge: World, who: str) -> None:
+    """A line that a browser would read begins as one of ours, and every event is one that we know."""
+    agent = bridge.agent()
+    if who == "people":
+        path, headers = f"/rooms/{agent.room}/stream", bridge.person()._headers({})
+    else:
+        path, headers = f"{agent.path}/events", agent.headers()
+    with opened(bridge.site, path, headers) as (response, _):
+        assert response.readline() == b": welcome\n"
+        write_everything(agent, end="This is the end.")
+        lines = lines_until(response, b"This is the end.")
+    events = rb"question|entry|card-\w+|marks-\w+|count-[\w-]+|answering-\w+"
+    known = re.compile(rb"(event: (%b)|id: \w+|data: .*|retry: 1000)?\n" % events)
+    for line in lines:
+        assert known.fullmatch(line), line
+        assert b"\r" not in line
+    if who == "people":
+        cursors = [int(line[4:]) for line in lines if line.startswith(b"id: ")]
+        assert cursors == sorted(cursors)
+    else:
+        messages = [json.loads(line[6:]) for line in lines if line.startswith(b"data: ")]
+        assert all(message["id"] for message in messages)
