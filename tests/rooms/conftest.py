@@ -10,11 +10,20 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 
 from rooms import access, lifecycle
 from rooms.models import AgentKey, Question, Room
 from rooms.payload import parse_ask
 from rooms.signals import room_changed
+
+
+@pytest.fixture(autouse=True)
+def own_language() -> Iterator[None]:
+    """A thread keeps the language of its last request; the next test begins without one."""
+    yield
+    translation.deactivate()
+
 
 ASK = {
     "agent": {"name": "refactor-bot", "color": "#818cf8"},
