@@ -20,9 +20,6 @@ ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 # Two at a time, a file each: most of a test is waiting for something.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-# These change who may do what on their site, or bring tests of their own that workers do not agree on.
-ALONE := tests/security/test_admin_under_policy.py tests/security/test_fuzz.py
-
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -36,10 +33,8 @@ test: .venv/.dev ## Lint, then all tests: on PostgreSQL where it runs, then on S
 		echo "== tests/rooms on PostgreSQL"; \
 		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
 	fi
-	@echo "== tests that need a machine to themselves"
-	@$(ISOLATED) $(BIN)/python -m pytest $(ALONE)
-	@echo "== all other tests on SQLite"
-	@$(ISOLATED) $(PYTEST) $(ALONE:%=--ignore=%)
+	@echo "== all tests on SQLite"
+	@$(ISOLATED) $(PYTEST)
 
 soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_SECONDS shortens)
 	@scripts/test-services
