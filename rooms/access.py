@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpRequest
 from django.utils import timezone
@@ -102,7 +101,7 @@ def create_key(
     room: Room, *, label: str, created_by: Any = None, expires_at: datetime | None = None
 ) -> tuple[AgentKey, str]:
     """A new key for the room and its text, which is nowhere stored and cannot be shown again."""
-    with transaction.atomic():
+    with writing():
         key, text = _new_key(room, label=label, created_by=created_by, expires_at=expires_at)
         audit.record_all([_key_entry(Action.KEY_CREATED, key, created_by)])
     return key, text
@@ -110,7 +109,7 @@ def create_key(
 
 def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
     """A new key in place of this one and its text, as for `create_key`; the old one works one more day."""
-    with transaction.atomic():
+    with writing():
         old = AgentKey.objects.select_for_update(of=("self",)).select_related("room").get(pk=key.pk)
         last_day = timezone.now() + OVERLAP
         if not old.is_alive or (old.expires_at and old.expires_at <= last_day):
@@ -131,7 +130,7 @@ def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
 
 def revoke_keys(keys: Any, by: Person | None = None) -> int:
     """Stop these keys for good; how many were still there to be stopped."""
-    with transaction.atomic():
+    with writing():
         unrevoked = AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)
         stopped = list(unrevoked.select_for_update(of=("self",)).select_related("room"))
         AgentKey.objects.filter(pk__in=[key.pk for key in stopped]).update(revoked_at=timezone.now())

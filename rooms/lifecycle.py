@@ -273,7 +273,8 @@ def wait_started(question_id: str) -> None:
 def wait_paused(question_id: str) -> None:
     """The agent's wait ran out and was answered: it is expected back at once."""
     until = timezone.now() + timedelta(seconds=PAUSE_SECONDS)
-    Question.objects.open().filter(pk=question_id, agent_active=True).update(waiting_until=until)
+    with writing():
+        Question.objects.open().filter(pk=question_id, agent_active=True).update(waiting_until=until)
 
 
 def wait_ended(question_id: str) -> None:

@@ -25,7 +25,7 @@ from rooms.hub import hub
 
 logger = logging.getLogger(__name__)
 
-# A channel layer that takes longer to take a message is no help to anybody who waits.
+# A database or a channel layer that takes longer to reply is no help to anybody who waits.
 READY_SECONDS = 3
 
 
@@ -36,12 +36,19 @@ async def healthz(exchange: Exchange) -> None:
 
 async def readyz(exchange: Exchange) -> None:
     """Database and channel layer reachable."""
-    states = {
-        "database": await in_database(api.database_state),
-        "channel_layer": await _layer_state(),
-    }
+    database, layer = await asyncio.gather(_database_state(), _layer_state())
+    states = {"database": database, "channel_layer": layer}
     is_ready = all(state == "ok" for state in states.values())
     await exchange.respond_json(states, 200 if is_ready else 503)
+
+
+async def _database_state() -> str:
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            return await in_database(api.database_state)
+    except TimeoutError:
+        logger.error("The database does not reply")
+        return "unreachable"
 
 
 async def _layer_state() -> str:

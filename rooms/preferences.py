@@ -2,8 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db import transaction
-
+from rooms.database import writing
 from rooms.lifecycle import Person
 from rooms.models import Preferences, Room
 
@@ -21,7 +20,7 @@ def muted_room_ids(chosen: Preferences) -> set[int]:
     return set(muted.values_list("room_id", flat=True))
 
 
-@transaction.atomic
+@writing()
 def save(
     user: Person,
     *,

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
+from rooms.database import writing
 from rooms.lifecycle import name_of
 from rooms.models import Membership, Presence, Room
 
@@ -22,12 +23,13 @@ PRESENT_SECONDS = 15
 def renew(user_ids: Collection[Any]) -> None:
     """These people have a page open."""
     until = timezone.now() + timedelta(seconds=PRESENT_SECONDS)
-    Presence.objects.bulk_create(
-        [Presence(user_id=user_id, until=until) for user_id in user_ids],
-        update_conflicts=True,
-        unique_fields=["user"],
-        update_fields=["until"],
-    )
+    with writing():
+        Presence.objects.bulk_create(
+            [Presence(user_id=user_id, until=until) for user_id in user_ids],
+            update_conflicts=True,
+            unique_fields=["user"],
+            update_fields=["until"],
+        )
 
 
 def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:

@@ -44,10 +44,13 @@ class Outages:
         later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
         assert share(later, 0.9) < 1, "hints did not come back"
 
-    def of_postgres(self, away_seconds: float) -> None:
+    def of_postgres(self, way: str, away_seconds: float) -> None:
         """Without a database nothing is confirmed, and everything goes on when it is back."""
-        ways = (self.postgres.crash, self.postgres.start)
-        day, gone_at, back_at = take_away(self.bridge, "PostgreSQL crashed,", away_seconds, *ways)
+        ways = {
+            "crashed": (self.postgres.crash, self.postgres.start),
+            "frozen": (self.postgres.freeze, self.postgres.thaw),
+        }
+        day, gone_at, back_at = take_away(self.bridge, f"PostgreSQL {way},", away_seconds, *ways[way])
         assert max(day.lags(not_before=back_at)) < RECOVERY_SECONDS
         said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said <= {'503 {"database": "unreachable", "channel_layer": "ok"}'}, said

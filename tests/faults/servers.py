@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from signal import Signals
 from typing import Any
 
 import psycopg
@@ -49,22 +49,28 @@ class Server:
             )
         _wait_until(self.answers, self.folder / "log")
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: Signals, *, to_children: bool = False) -> None:
         assert self.process
+        pid = self.process.pid
+        # The parent first: it makes no more children then.
         self.process.send_signal(number)
+        if to_children:
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(child), number)
 
     def crash(self) -> None:
         """Gone in the middle of whatever it does."""
-        self.signal(signal.SIGKILL)
+        self.send(Signals.SIGKILL)
         assert self.process
         self.process.wait(START_SECONDS)
 
     def freeze(self) -> None:
         """There, but as silent as a machine behind a broken cable."""
-        self.signal(signal.SIGSTOP)
+        self.send(Signals.SIGSTOP, to_children=True)
 
     def thaw(self) -> None:
-        self.signal(signal.SIGCONT)
+        self.send(Signals.SIGCONT, to_children=True)
 
     def end(self) -> None:
         if self.process and self.process.poll() is None:
@@ -130,7 +136,7 @@ class OwnPostgres(Server):
     def crash(self) -> None:
         # "Immediate": every backend ends at once, and the next start recovers from the log. A killed
         # postmaster would leave backends behind that keep the next one from starting.
-        self.signal(signal.SIGQUIT)
+        self.send(Signals.SIGQUIT)
         assert self.process
         self.process.wait(START_SECONDS)
 

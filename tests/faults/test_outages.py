@@ -18,6 +18,8 @@ def test_nobody_fails_while_redis_is_away(running: Outages, way: str, away_secon
     running.of_redis(way, away_seconds)
 
 
-@pytest.mark.parametrize("away_seconds", [0, 8])
-def test_everybody_is_served_again_when_postgres_is_back(running: Outages, away_seconds: float) -> None:
-    running.of_postgres(away_seconds)
+@pytest.mark.parametrize(("way", "away_seconds"), [("crashed", 0), ("crashed", 8), ("frozen", 7)])
+def test_everybody_is_served_again_when_postgres_is_back(
+    running: Outages, way: str, away_seconds: float
+) -> None:
+    running.of_postgres(way, away_seconds)

@@ -17,4 +17,4 @@ def test_nobody_fails_while_redis_is_away_for_a_minute(way: str, tmp_path: Path)
 
 def test_everybody_is_served_again_after_a_minute_without_postgres(tmp_path: Path) -> None:
     with outages(tmp_path / "data") as running:
-        running.of_postgres(AWAY_SECONDS)
+        running.of_postgres("crashed", AWAY_SECONDS)
