@@ -190,3 +190,4 @@ def kill_again_and_again(bridge: Killable, kills: int, seed: int) -> None:
         f"agents had theirs after {spread(waits)}"
     )
     assert max(waits) < ARRIVAL_SECONDS
+    bridge.check_audit()

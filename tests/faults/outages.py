@@ -90,6 +90,7 @@ def take_away(
     )
     day.check_replies()
     day.check_nothing_lost()
+    bridge.check_audit()
     return day, gone_at, back_at
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from tests.processes import Site, clean_environment, postgres_and_redis_urls
+from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
 from tests.world import World
 
 # Below those that the kernel gives to clients: while the site is down, a client that tries to connect could
@@ -70,6 +70,11 @@ class Killable(World):
 
         with ThreadPoolExecutor() as pool:
             return list(pool.map(start, numbers))
+
+    def check_audit(self) -> None:
+        """Every change that was confirmed has its entry, and every entry its change."""
+        checked = run_manage(self.environment, "verify_audit")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @contextmanager
