@@ -105,6 +105,14 @@ def ben(db: None) -> Any:
 
 
 @pytest.fixture
+def browser(ana: Any) -> Client:
+    """Ana's, signed in."""
+    client = Client()
+    client.force_login(ana)
+    return client
+
+
+@pytest.fixture
 def room(ana: Any, ben: Any) -> Room:
     """Ana's and Ben's room."""
     return lifecycle.create_room("ops", name="Operations", members=[ana, ben])

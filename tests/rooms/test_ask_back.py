@@ -81,13 +81,6 @@ def test_listeners_are_told_that_it_is_settled(
 
 
 @pytest.fixture
-def browser(ana: Any) -> Client:
-    client = Client()
-    client.force_login(ana)
-    return client
-
-
-@pytest.fixture
 def address(question: Question) -> str:
     return f"/rooms/{question.room.slug}/questions/{question.pk}"
 

@@ -18,13 +18,6 @@ COOKIE = settings.LANGUAGE_COOKIE_NAME
 
 
 @pytest.fixture
-def browser(ana: Any) -> Client:
-    client = Client()
-    client.force_login(ana)
-    return client
-
-
-@pytest.fixture
 def second_room(ana: Any) -> Room:
     return lifecycle.create_room("docs", name="Documentation", members=[ana])
 
