@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make test` is the whole gate.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak lint format lock messages screenshots icons clean
+.PHONY: help run test soak lint audit format lock messages screenshots icons clean
 
 BIN := .venv/bin
 
@@ -29,6 +29,7 @@ run: .venv/.server ## Start the site on http://127.0.0.1:8000 (HOST and PORT cha
 test: .venv/.dev ## Lint, then all tests: on PostgreSQL where it runs, then on SQLite
 	@scripts/test-services
 	@$(MAKE) --no-print-directory lint
+	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory audit; fi
 	@if scripts/test-services postgres; then \
 		echo "== tests/rooms on PostgreSQL"; \
 		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
@@ -47,6 +48,9 @@ lint: .venv/.dev ## Style, types, import arrows, missing migrations
 	$(BIN)/lint-imports
 	$(BIN)/vermin --target=3.9- --no-tips --violations bridge_client
 	$(ISOLATED) $(BIN)/python manage.py makemigrations --check --dry-run
+
+audit: .venv/.dev ## Known vulnerabilities in the locked dependencies, where PyPI can be reached
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/audit.py
 
 format: .venv/.dev ## Fix what ruff can fix
 	$(BIN)/ruff check --fix .
