@@ -109,6 +109,7 @@ class Hub:
         self._feeds: dict[int, Feed] = {}
         self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
+        self._is_alone = False
 
     # ---- life
 
@@ -229,8 +230,17 @@ class Hub:
         try:
             async with asyncio.timeout(ANNOUNCE_SECONDS):
                 await layer.group_send(GROUP, {"type": "hint", "origin": self.origin, "hint": hint})
+            self._note_layer(None)
         except Exception as problem:
-            logger.warning("Other processes get this change by looking again: %r", problem)
+            self._note_layer(problem)
+
+    def _note_layer(self, problem: Exception | None) -> None:
+        """Say once that the channel layer went, and once that it is back, however many hints are lost."""
+        if problem and not self._is_alone:
+            logger.warning("The channel layer is out of reach: processes look again instead (%r)", problem)
+        elif self._is_alone and not problem:
+            logger.warning("The channel layer is back")
+        self._is_alone = problem is not None
 
     def _take(self, hint: dict[str, Any]) -> None:
         feed = self._feeds.get(hint["room_id"])
@@ -259,7 +269,7 @@ class Hub:
                     if message["origin"] != self.origin:
                         self._take(message["hint"])
             except Exception as problem:
-                logger.warning("The channel layer is out of reach (%s); looking again meanwhile", problem)
+                self._note_layer(problem)
                 await asyncio.sleep(1)
 
     # ---- what happens by itself

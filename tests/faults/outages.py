@@ -35,7 +35,9 @@ class Outages:
             "killed": (self.redis.crash, self.redis.start),
             "frozen": (self.redis.freeze, self.redis.thaw),
         }
+        warned = self.warnings()
         day, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
+        assert warned < self.warnings() <= warned + 2 * len(self.bridge.sites), "said once, not for each hint"
         assert set(day.statuses("ask")) == {201}, day.statuses("ask")
         assert set(day.statuses("answer")) == {303}, day.statuses("answer")
         assert max(day.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
@@ -43,6 +45,11 @@ class Outages:
         assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
         later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
         assert share(later, 0.9) < 1, "hints did not come back"
+
+    def warnings(self) -> int:
+        """How often the processes said that they do not hear each other."""
+        lines = [line for site in self.bridge.sites for line in site.complaints]
+        return sum("processes look again instead" in line for line in lines)
 
     def of_postgres(self, way: str, away_seconds: float) -> None:
         """Without a database nothing is confirmed, and everything goes on when it is back."""
