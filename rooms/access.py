@@ -71,8 +71,8 @@ def room_for(user: Person, slug: str) -> Room:
 
 def question_for(user: Person, slug: str, question_id: str) -> Question:
     """The question in that room, or 404 as if it did not exist."""
-    room = room_for(user, slug)
-    question = Question.objects.with_answer().filter(room=room, pk=question_id).first()
+    rooms = visible_rooms(user).filter(slug=slug)
+    question = Question.objects.with_answer().filter(room__in=rooms, pk=question_id).first()
     if question is None:
         raise Http404("There is no such question.")
     return question

@@ -89,25 +89,25 @@ def encode_event(event: str, data: str, cursor: str = "") -> bytes:
 
 def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[Frame]]:
     """What a page at this revision has to change, and the revision that it is at then."""
-    slug = Room.objects.values_list("slug", flat=True).get(pk=room_id)
-    changes = timeline.changes_after(room_id, revision, REPLAY_LIMIT)
+    room = Room.objects.get(pk=room_id)
+    changes = timeline.changes_after(room, revision, REPLAY_LIMIT)
     if changes is None:
-        current = Room.objects.values_list("revision", flat=True).get(pk=room_id)
-        return current, [reset_frame(slug, current)]
+        return room.revision, [reset_frame(room.slug, room.revision)]
     frames = [
         frame
         for question in changes.questions
-        for frame in _question_frames(question, slug, revision, changes.revision)
+        for frame in _question_frames(question, room.slug, revision, room.revision)
     ]
     frames += [
-        Frame(slug, message.position, "entry", partial(_message, message)) for message in changes.messages
+        Frame(room.slug, message.position, "entry", partial(_message, message))
+        for message in changes.messages
     ]
     frames.sort(key=lambda frame: frame.revision or 0)
-    if changes.questions:
-        frames.append(_count_frame(room_id, slug, changes.revision))
+    if any(max(one.position, one.settled_position or 0) > revision for one in changes.questions):
+        frames.append(_count_frame(room.pk, room.slug, room.revision))
     for frame in frames:
         frame.prepare(languages)
-    return changes.revision, frames
+    return room.revision, frames
 
 
 def open_frames(room_id: int) -> tuple[int, list[Frame]]:

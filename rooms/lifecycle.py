@@ -65,7 +65,7 @@ class AlreadySettled(Exception):
 
 
 class RoomArchived(Exception):
-    """Nothing new can be asked in this room."""
+    """Nothing new can be asked in this room; or the room is gone altogether."""
 
 
 class AskedDifferently(Exception):
@@ -110,10 +110,9 @@ def ask(
     )
     try:
         with writing():
-            question.position = question.revision = _next_revision(room.pk, question.pk)
             # With the room's row locked: archiving comes before this ask or finds its question.
-            if Room.objects.filter(pk=room.pk, archived_at__isnull=False).exists():
-                raise RoomArchived
+            revision = _next_revision(room.pk, question.pk, in_active_room=True)
+            question.position = question.revision = revision
             question.save(force_insert=True)
             audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
     except IntegrityError:
@@ -122,6 +121,8 @@ def ask(
         if not before:
             raise
         return before, False
+    # Known to have none, so that nobody looks for it.
+    question._state.fields_cache["answer"] = None
     return question, True
 
 
@@ -224,19 +225,27 @@ def _settle(
     with writing():
         # What the agent itself reports has reached it.
         told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
+        revision = _next_revision(question.room_id, question.pk, is_settled=True)
         won = (
             Question.objects.open()
             .filter(pk=question.pk)
-            .update(status=status, settled_at=now, delivered_at=now if told_by_agent else None)
+            .update(
+                status=status,
+                settled_at=now,
+                delivered_at=now if told_by_agent else None,
+                revision=revision,
+                settled_position=revision,
+            )
         )
         if won:
-            revision = _take_revision(question.pk, is_settled=True)
             if given:
                 given.question_id, given.room_id = question.pk, question.room_id
                 given.answered_at, given.position = now, revision
                 given.save(force_insert=True)
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
+        else:
+            transaction.set_rollback(True)
     settled = Question.objects.with_answer().get(pk=question.pk)
     if not won:
         raise AlreadySettled(settled)
@@ -264,10 +273,10 @@ def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
 
 def wait_started(question_id: str) -> None:
     """An agent waits: it is active for the length of a lease."""
-    with writing():
-        renewed = Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
-    if not renewed:
-        _change(question_id, Question.objects.open(), agent_active=True, **_lease())
+    unwatched = Question.objects.open().filter(agent_active=False)
+    if not _change(question_id, unwatched, agent_active=True, **_lease()):
+        with writing():
+            Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
 
 
 def wait_paused(question_id: str) -> None:
@@ -314,11 +323,17 @@ def _lease() -> dict[str, datetime]:
     return {"waiting_until": now + timedelta(seconds=LEASE_SECONDS), "last_seen_at": now}
 
 
-def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> None:
+def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> bool:
     """Change a mark beside the state, if the question is still one of the changeable: one caller wins."""
+    changeable = changeable.filter(pk=question_id)
+    room_id = changeable.values_list("room_id", flat=True).first()
+    if room_id is None:
+        return False
     with writing():
-        if changeable.filter(pk=question_id).update(**fields):
-            _take_revision(question_id)
+        won = changeable.update(revision=_next_revision(room_id, question_id), **fields)
+        if not won:
+            transaction.set_rollback(True)
+    return won > 0
 
 
 # ---- rooms and their timeline ----------------------------------------------------------------------------
@@ -376,18 +391,13 @@ def post_message(room: Room, **fields: Any) -> Message:
     return message
 
 
-def _take_revision(question_id: str, *, is_settled: bool = False) -> int:
-    """Give a question that has just changed the room's next revision."""
-    room_id = Question.objects.values_list("room_id", flat=True).get(pk=question_id)
-    revision = _next_revision(room_id, question_id, is_settled=is_settled)
-    settled = {"settled_position": revision} if is_settled else {}
-    Question.objects.filter(pk=question_id).update(revision=revision, **settled)
-    return revision
-
-
-def _next_revision(room_id: int, question_id: str | None = None, *, is_settled: bool = False) -> int:
+def _next_revision(
+    room_id: int, question_id: str | None = None, *, is_settled: bool = False, in_active_room: bool = False
+) -> int:
     """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
-    Room.objects.filter(pk=room_id).update(revision=F("revision") + 1, changed_at=timezone.now())
+    rooms = (Room.objects.active() if in_active_room else Room.objects).filter(pk=room_id)
+    if not rooms.update(revision=F("revision") + 1, changed_at=timezone.now()):
+        raise RoomArchived
     revision = Room.objects.values_list("revision", flat=True).get(pk=room_id)
     transaction.on_commit(
         lambda: room_changed.send_robust(

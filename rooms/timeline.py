@@ -22,7 +22,6 @@ class UnknownEntry(LookupError):
 class Changes:
     """What changed in a room after some revision, as it is now."""
 
-    revision: int
     questions: list[Question]
     messages: list[Message]
 
@@ -93,17 +92,18 @@ def _revision_of(room_id: int) -> int:
     return Room.objects.values_list("revision", flat=True).get(pk=room_id)
 
 
-def changes_after(room_id: int, revision: int, limit: int) -> Changes | None:
-    """Everything that changed later; None for too much of it, or for a revision that is yet to come."""
-    current = _revision_of(room_id)
-    if revision > current:
+def changes_after(room: Room, revision: int, limit: int) -> Changes | None:
+    """Everything that changed later, up to the revision at which the room was read; None for too much of it,
+    or for a revision that is yet to come."""
+    if revision > room.revision:
         return None
+    if revision == room.revision:
+        return Changes([], [])
     # Not capped: a question that changes between the two reads has only its newest revision, and left out
     # now it would not be new any more the next time.
-    questions = Question.objects.with_answer().filter(room_id=room_id, revision__gt=revision)
-    messages = Message.objects.filter(room_id=room_id, position__gt=revision, position__lte=current)
+    questions = Question.objects.with_answer().filter(room=room, revision__gt=revision)
+    messages = Message.objects.filter(room=room, position__gt=revision, position__lte=room.revision)
     changes = Changes(
-        current,
         list(questions.order_by("revision")[: limit + 1]),
         list(messages.order_by("position")[: limit + 1]),
     )

@@ -83,8 +83,8 @@ def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question, in
     key = access.key_from_header(request.headers.get("Authorization", ""))
     question = access.question_of_key(key, question_id)
     if question.is_open:
+        # What settles it meanwhile wakes this wait: it has joined the hub before.
         lifecycle.wait_started(question_id)
-        question = _read_question(question_id)
     return question, key.pk
 
 
