@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 
+from rooms.database import alias
 from rooms.models import AgentKey, AuditEntry, Membership
 from rooms.seals import is_seal_of, seal
 
@@ -57,7 +58,7 @@ def record(action: AuditEntry.Action, room: str, actor: Actor, subject: str = ""
 
 def record_all(entries: Iterable[AuditEntry]) -> None:
     """The same for several changes, with one statement."""
-    if not transaction.get_connection().in_atomic_block:
+    if not transaction.get_connection(alias()).in_atomic_block:
         raise transaction.TransactionManagementError("An audit entry belongs into the change's transaction.")
     AuditEntry.objects.bulk_create(entries)
 
@@ -66,16 +67,22 @@ def entry(
     action: AuditEntry.Action, room: str, actor: Actor, subject: str = "", **details: Any
 ) -> AuditEntry:
     """A sealed entry that is not stored yet."""
-    made = AuditEntry(
-        room=room,
-        action=action,
-        actor_type=actor.type,
-        actor=actor.name,
-        subject=subject,
-        details=details,
+    return sealed(
+        AuditEntry(
+            room=room,
+            action=action,
+            actor_type=actor.type,
+            actor=actor.name,
+            subject=subject,
+            details=details,
+        )
     )
-    made.digest = seal(PURPOSE, sealed_text(made))
-    return made
+
+
+def sealed(entry: AuditEntry) -> AuditEntry:
+    """The same entry with the hash of all that it says."""
+    entry.digest = seal(PURPOSE, sealed_text(entry))
+    return entry
 
 
 def sealed_text(entry: Any) -> str:

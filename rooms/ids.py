@@ -1,7 +1,9 @@
 """Ids that sort by time and cannot be guessed."""
 
 import secrets
-import time
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Crockford's alphabet in lower case: digits before letters in every collation, no i, l, o or u to misread.
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -16,10 +18,15 @@ def _encode(number: int, width: int) -> str:
     return "".join(ALPHABET[(number >> shift) & 31] for shift in range(5 * (width - 1), -1, -5))
 
 
-def _new_id(prefix: str) -> str:
-    microseconds = time.time_ns() // 1000
+def id_at(prefix: str, at: datetime) -> str:
+    """An id that sorts by this time."""
+    microseconds = (at - EPOCH) // timedelta(microseconds=1)
     random = _encode(secrets.randbits(5 * RANDOM_CHARACTERS), RANDOM_CHARACTERS)
     return f"{prefix}_{_encode(microseconds, TIME_CHARACTERS)}{random}"
+
+
+def _new_id(prefix: str) -> str:
+    return id_at(prefix, datetime.now(UTC))
 
 
 def new_question_id() -> str:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms import ids
+from rooms.database import alias
 from rooms.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
 
 # First and last name of Django's own user with the blank between them, and more than anybody reads.
@@ -84,7 +85,7 @@ class Membership(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         """Together with its audit entry, or not at all."""
-        with transaction.atomic(savepoint=False):
+        with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
             super().save(*args, **options)
 
 
@@ -153,12 +154,14 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         return self.select_related("room", "answer")
 
     def due(self) -> Self:
-        """Open, but past the deadline."""
-        return self.open().filter(expires_at__lte=timezone.now())
+        """Open, but past the deadline; the longest first."""
+        return self.open().filter(expires_at__lte=timezone.now()).order_by("expires_at")
 
     def abandoned(self) -> Self:
-        """Open and shown as waited for, but the lease ran out."""
-        return self.open().filter(agent_active=True, waiting_until__lte=timezone.now())
+        """Open and shown as waited for, but the lease ran out; the longest first."""
+        return (
+            self.open().filter(agent_active=True, waiting_until__lte=timezone.now()).order_by("waiting_until")
+        )
 
 
 class Question(models.Model):
@@ -209,7 +212,8 @@ class Question(models.Model):
     class Meta:
         verbose_name = _("question")
         verbose_name_plural = _("questions")
-        ordering = ("room", "position")
+        # Not by "room": that would join the rooms and sort by their names.
+        ordering = ("room_id", "position")
         constraints = (
             models.UniqueConstraint(fields=("room", "position"), name="ask_bridge_question_position"),
             models.UniqueConstraint(fields=("room", "idempotency_hash"), name="ask_bridge_asked_once"),
@@ -222,8 +226,20 @@ class Question(models.Model):
         indexes = (
             models.Index(fields=("room", "revision"), name="ask_bridge_q_replay"),
             models.Index(fields=("key", "asked_at"), name="ask_bridge_q_rate"),
-            models.Index(fields=("room", "position"), condition=Q(status="open"), name="ask_bridge_q_open"),
-            models.Index(fields=("expires_at",), condition=Q(status="open"), name="ask_bridge_q_due"),
+            # Complete, so that open questions are counted in the index alone, however many there are.
+            models.Index(fields=("room", "status", "position"), name="ask_bridge_q_status"),
+            # The timeline has to step over no open question, however many there are.
+            models.Index(
+                fields=("room", "position"),
+                condition=Q(settled_position__isnull=False),
+                name="ask_bridge_q_timeline",
+            ),
+            models.Index(
+                fields=("expires_at",),
+                # Only what has a deadline: PostgreSQL would else look for any open question in it.
+                condition=Q(status="open", expires_at__isnull=False),
+                name="ask_bridge_q_due",
+            ),
             models.Index(
                 fields=("waiting_until",),
                 condition=Q(status="open", agent_active=True),
@@ -287,7 +303,7 @@ class Answer(models.Model):
     class Meta:
         verbose_name = _("answer")
         verbose_name_plural = _("answers")
-        ordering = ("room", "position")
+        ordering = ("room_id", "position")
         indexes = (
             models.Index(fields=("room", "position"), name="ask_bridge_a_timeline"),
             models.Index(fields=("user", "answered_at"), name="ask_bridge_a_rate"),
@@ -337,7 +353,7 @@ class Message(models.Model):
     class Meta:
         verbose_name = _("message")
         verbose_name_plural = _("messages")
-        ordering = ("room", "position")
+        ordering = ("room_id", "position")
         constraints = (
             models.UniqueConstraint(fields=("room", "position"), name="ask_bridge_message_position"),
         )

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
 from rooms.database import writing
@@ -35,15 +34,18 @@ def renew(user_ids: Collection[Any]) -> None:
 def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
     """The names of those who have a page open and may see the room, for each of these rooms."""
     present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
-    people = [user for user in present if user.is_active]
-    members = set(
-        Membership.objects.filter(user__in=people, room__in=rooms).values_list("room_id", "user_id")
-    )
-
-    def is_in(user: AbstractBaseUser, room: Room) -> bool:
-        return room.is_open or getattr(user, "is_superuser", False) or (room.pk, user.pk) in members
-
-    return {room.pk: sorted(name_of(user) for user in people if is_in(user, room)) for room in rooms}
+    people = {user.pk: user for user in present if user.is_active}
+    names = {user_id: name_of(user) for user_id, user in people.items()}
+    superusers = {user_id for user_id, user in people.items() if getattr(user, "is_superuser", False)}
+    insiders = {room.pk: set(superusers) for room in rooms}
+    members = Membership.objects.filter(user__in=people, room__in=rooms)
+    for room_id, user_id in members.values_list("room_id", "user_id"):
+        insiders[room_id].add(user_id)
+    everybody = sorted(names.values())
+    return {
+        room.pk: everybody if room.is_open else sorted(names[user_id] for user_id in insiders[room.pk])
+        for room in rooms
+    }
 
 
 def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:

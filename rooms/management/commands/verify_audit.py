@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
-from django.db import connection
+from django.db import connections
 from django.db.models import QuerySet
 
 from rooms.audit import Action, is_intact
+from rooms.database import alias
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question
 
 # Read at a time: few enough for any memory, many enough that the queries do not count.
@@ -151,6 +152,7 @@ def is_older(at: datetime | None, began: datetime | None) -> bool:
 
 def missing_guard() -> Iterator[str]:
     """On PostgreSQL a trigger keeps everybody from changing entries, unless somebody took it away."""
+    connection = connections[alias()]
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:

@@ -1,0 +1,300 @@
+"""A made-up past for a room: agents at work, what they asked, and what people decided.
+
+The one exception to "only `lifecycle.py` writes": each of its verbs is a transaction of some milliseconds
+that happens now, so a million entries would take hours and all be of today. Here the rows are made as the
+verbs would have left them, audit entries included, and stored many at a time. A commit holds whole sessions
+of agents, so that the room is right after each of them, and whoever reads it meanwhile misses nothing.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from django.db import connections
+from django.utils import timezone
+
+from rooms import audit, ids, lifecycle
+from rooms.audit import Action, actor_of
+from rooms.colors import color_of
+from rooms.database import alias, writing
+from rooms.management import demo_texts as texts
+from rooms.management.demo_cast import Person, about, agents_of, asked, people_of
+from rooms.models import AgentKey, Answer, AuditEntry, Message, Question, Room
+
+# Entries of one commit: few enough that others get their turn, many enough that commits do not count.
+ENTRIES_PER_COMMIT = 2_000
+# What an agent says and asks in one go.
+ENTRIES_PER_SESSION = (8, 30)
+# Between two events of a session, if there is that much time.
+PACE_SECONDS = 30.0
+# The most that one entry takes of the room's revisions: a question that is asked, waited for, left, settled
+# and delivered.
+EVENTS_PER_ENTRY = 5
+# Of all entries; the rest are messages and lines of a log.
+QUESTIONS_SHARE = 0.4
+# Answers that come after the agent gave up waiting.
+LEFT_SHARE = 0.1
+# How questions end, and how often in a hundred.
+ENDINGS = {
+    "answered": 76,
+    "answered in the terminal": 6,
+    "skipped": 5,
+    "asked back": 3,
+    "expired": 5,
+    "withdrawn": 5,
+}
+STATUSES = {
+    Action.ANSWERED: Question.Status.ANSWERED,
+    Action.EXPIRED: Question.Status.EXPIRED,
+    Action.WITHDRAWN: Question.Status.WITHDRAWN,
+}
+
+
+def fill(room: Room, entries: int, open_count: int, days: int, random: Random) -> Iterator[int]:
+    """Add so many questions and messages to the room; yields how many are stored after each commit."""
+    agents, people = agents_of(room), people_of(room)
+    now = timezone.now()
+    # A room's time does not run backwards: what is there already stays older than what comes.
+    begin = now - timedelta(days=days)
+    if room.revision:
+        begin = max(begin, min(room.changed_at, now))
+    stored = 0
+    while stored < entries:
+        with writing():
+            # With the room's row locked nobody takes a revision between these.
+            revision = Room.objects.select_for_update().values_list("revision", flat=True).get(pk=room.pk)
+            past = Past(room, revision, agents, people, random)
+            goal = min(stored + ENTRIES_PER_COMMIT, entries)
+            while stored < goal:
+                # What stays open comes last; a session is either of the past or still open.
+                settled_left = max(0, entries - open_count - stored)
+                length = min(random.randint(*ENTRIES_PER_SESSION), settled_left or goal - stored)
+                start = begin + (now - begin) * (stored / entries)
+                past.play(length, start, (now - begin) * (length / entries), is_over=settled_left > 0)
+                stored += length
+            past.store()
+        yield stored
+
+
+def refresh_statistics() -> None:
+    """As autovacuum would a minute later: PostgreSQL's planner has to know of the new rows."""
+    connection = connections[alias()]
+    if connection.vendor == "postgresql":
+        tables = [model._meta.db_table for model in (Question, Answer, Message, AuditEntry)]
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {', '.join(tables)}")
+
+
+class Past:
+    """What happened in a room from one revision on: first played, then stored."""
+
+    def __init__(
+        self,
+        room: Room,
+        revision: int,
+        agents: Sequence[AgentKey],
+        people: Sequence[Person],
+        random: Random,
+    ) -> None:
+        self.room, self.revision = room, revision
+        self._agents, self._people, self._random = agents, people, random
+        self._at = self._start = timezone.now()
+        self._pace = timedelta()
+        self._events = 0
+        self._questions: list[Question] = []
+        self._answers: list[Answer] = []
+        self._messages: list[Message] = []
+        self._entries: list[AuditEntry] = []
+
+    def store(self) -> None:
+        Question.objects.bulk_create(self._questions)
+        Answer.objects.bulk_create(self._answers)
+        Message.objects.bulk_create(self._messages)
+        audit.record_all(self._entries)
+        Room.objects.filter(pk=self.room.pk).update(revision=self.revision, changed_at=self._at)
+        AgentKey.objects.filter(pk__in=[key.pk for key in self._agents]).update(last_used_at=self._at)
+
+    # ---- what happens
+
+    def play(self, length: int, start: datetime, time: timedelta, *, is_over: bool) -> None:
+        """One session of an agent within this time; one that is not over has nothing but open questions."""
+        self._start, self._events = start, 0
+        self._pace = min(timedelta(seconds=PACE_SECONDS), time / (length * EVENTS_PER_ENTRY + 1))
+        agent = self._random.choice(self._agents)
+        service = self._random.choice(texts.SERVICES)
+        session_id = secrets.token_hex(8)
+        if not is_over:
+            for _ in range(length):
+                self._leave(self._ask(agent, service, session_id))
+            return
+        pending: list[Question] = []
+        for _ in range(length):
+            # People take their time, and not always in the order of the questions.
+            while pending and self._random.random() < 0.6:
+                self._settle(pending.pop(self._random.randrange(len(pending))), agent, service)
+            if self._random.random() < QUESTIONS_SHARE:
+                pending.append(self._ask(agent, service, session_id))
+            else:
+                self._say(agent, service)
+        for question in pending:
+            self._settle(question, agent, service)
+
+    def _next(self) -> int:
+        """The room's next revision, a little later."""
+        self.revision += 1
+        self._at = self._start + self._pace * (self._events + self._random.random())
+        self._events += 1
+        return self.revision
+
+    def _record(self, action: Action, actor: audit.Actor, question: Question, **details: str) -> None:
+        entry = AuditEntry(
+            id=ids.id_at("e", self._at),
+            at=self._at,
+            room=self.room.slug,
+            action=action,
+            actor_type=actor.type,
+            actor=actor.name,
+            subject=question.pk,
+            details=details,
+        )
+        self._entries.append(audit.sealed(entry))
+
+    def _ask(self, agent: AgentKey, service: str, session_id: str) -> Question:
+        number = self._random.randrange(len(texts.ASKS))
+        template = asked(number, service)
+        tool_use_id = f"toolu_{secrets.token_hex(12)}"
+        named = template.ask.model_copy(update={"session_id": session_id, "tool_use_id": tool_use_id})
+        context = {
+            "text": about(service, self._random.choice(texts.CONTEXTS)),
+            "branch": self._random.choice(texts.BRANCHES),
+        }
+        position = self._next()
+        question = Question(
+            id=ids.id_at("q", self._at),
+            room_id=self.room.pk,
+            key_id=agent.pk,
+            agent_name=agent.label,
+            agent_color=color_of(agent.label),
+            session_id=session_id,
+            tool_use_id=tool_use_id,
+            idempotency_hash=lifecycle._idempotency_hash(agent, named, ""),
+            body_hash=template.body_hash,
+            prompts=template.prompts,
+            context={name: text for name, text in context.items() if text},
+            default_choices=template.default_choices,
+            asked_at=self._at,
+            position=position,
+        )
+        self._questions.append(question)
+        self._record(Action.ASKED, actor_of(agent), question, agent=question.agent_name)
+        question.revision = self._next()
+        question.agent_active = True
+        question.last_seen_at = self._at
+        question.waiting_until = self._at + timedelta(seconds=lifecycle.LEASE_SECONDS)
+        return question
+
+    def _leave(self, question: Question) -> None:
+        """The agent stopped waiting."""
+        question.revision = self._next()
+        question.agent_active = False
+        question.waiting_until = self._at
+
+    def _settle(self, question: Question, agent: AgentKey, service: str) -> None:
+        (ending,) = self._random.choices(list(ENDINGS), list(ENDINGS.values()))
+        is_left = ending == "answered" and self._random.random() < LEFT_SHARE
+        if is_left:
+            self._leave(question)
+        question.revision = question.settled_position = self._next()
+        question.settled_at = self._at
+        if not is_left:
+            # Held waits renew their lease until the end.
+            question.last_seen_at = self._at
+            question.waiting_until = self._at + timedelta(seconds=lifecycle.LEASE_SECONDS)
+        action, actor, given = self._end(question, ending, agent, service)
+        question.status = STATUSES.get(action, Question.Status.DECLINED)
+        if given:
+            given.id = ids.id_at("a", self._at)
+            given.question_id, given.room_id = question.pk, self.room.pk
+            given.answered_at, given.position = self._at, question.settled_position
+            self._answers.append(given)
+        via = {"via": str(given.via)} if given else {}
+        self._record(action, actor, question, **via)
+        if given and given.via == Answer.Via.TERMINAL:
+            # What the agent itself reports has reached it.
+            question.delivered_at = self._at
+        elif not is_left and action != Action.WITHDRAWN:
+            question.revision = self._next()
+            question.delivered_at = self._at
+
+    def _end(
+        self, question: Question, ending: str, agent: AgentKey, service: str
+    ) -> tuple[Action, audit.Actor, Answer | None]:
+        """What the audit calls it, whose doing it was, and what was given."""
+        person = self._random.choice(self._people)
+        by_person: dict[str, Any] = {"via": Answer.Via.WEB, **person._asdict()}
+        match ending:
+            case "answered":
+                given = Answer(choices=self._choose(question, service), **by_person)
+                return Action.ANSWERED, person.actor, given
+            case "answered in the terminal":
+                given = Answer(choices=self._choose(question, service), via=Answer.Via.TERMINAL)
+                return Action.ANSWERED, actor_of(agent), given
+            case "skipped":
+                reason = self._random.choice(texts.SKIP_REASONS)
+                return Action.DECLINED, person.actor, Answer(reason=reason, **by_person)
+            case "asked back":
+                reason = about(service, self._random.choice(texts.REPLIES))
+                return Action.ASKED_BACK, person.actor, Answer(reason=reason, asks_back=True, **by_person)
+            case "expired":
+                # The sweep came by a little later.
+                question.expires_at = question.asked_at + (self._at - question.asked_at) * 0.99
+                default = question.default_choices
+                by_default = None if default is None else Answer(via=Answer.Via.DEFAULT, choices=default)
+                return Action.EXPIRED, audit.SYSTEM, by_default
+            case _:
+                return Action.WITHDRAWN, actor_of(agent), None
+
+    def _choose(self, question: Question, service: str) -> list[dict[str, Any]]:
+        """Something on offer for every prompt, now and then in words of one's own."""
+        choices = []
+        for prompt in question.prompts:
+            labels = [option["label"] for option in prompt["options"]]
+            most = len(labels) if prompt["multiSelect"] else 1
+            selected = self._random.sample(labels, self._random.randint(1, most))
+            own_words = ""
+            if self._random.random() < 0.05:
+                selected, own_words = [], about(service, self._random.choice(texts.OWN_WORDS))
+            choices.append(
+                {"question": prompt["question"], "selectedOptions": selected, "customInput": own_words}
+            )
+        return choices
+
+    def _say(self, agent: AgentKey, service: str) -> None:
+        position = self._next()
+        kind, said = self._random.choices(
+            [
+                (Message.Kind.LOG, texts.LOGGED),
+                (Message.Kind.MESSAGE, texts.SAID_BY_AGENTS),
+                (Message.Kind.MESSAGE, texts.SAID_BY_PEOPLE),
+            ],
+            (50, 30, 20),
+        )[0]
+        sender: dict[str, Any] = {"key_id": agent.pk, "sender": agent.label}
+        sender_type = Message.SenderType.AGENT
+        if said is texts.SAID_BY_PEOPLE:
+            person = self._random.choice(self._people)
+            sender = {"user_id": person.user_id, "sender": person.person_name}
+            sender_type = Message.SenderType.HUMAN
+        message = Message(
+            id=ids.id_at("m", self._at),
+            room_id=self.room.pk,
+            sender_type=sender_type,
+            kind=kind,
+            content=about(service, self._random.choice(said)),
+            created_at=self._at,
+            position=position,
+            **sender,
+        )
+        self._messages.append(message)

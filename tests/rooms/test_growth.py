@@ -1,0 +1,244 @@
+"""It stays fast: what a deed costs does not depend on how much there was before, nor on who watches.
+
+Counted in queries, plans and renders, which are the same on every machine. `python -m tests.bench.growth`
+measures times.
+"""
+
+import asyncio
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.db.backends.utils import CursorWrapper
+from django.test.signals import template_rendered
+from django.test.utils import CaptureQueriesContext
+
+from rooms import lifecycle
+from rooms.conf import setting
+from rooms.database import in_database
+from rooms.hub import Hub
+from rooms.management import demo
+from rooms.models import Answer, Question, Room
+from rooms.sleepers import Viewer
+from tests.bench.daily import Day
+
+# The tables that grow for ever.
+HISTORY = "ask_bridge_(question|answer|message|auditentry)"
+
+
+def seed(room: Room, entries: int, open_count: int = 3) -> None:
+    for _ in demo.fill(room, entries, open_count, days=90, random=Random(1)):
+        pass
+    room.refresh_from_db()
+
+
+def queries_of(day: Day) -> dict[str, int]:
+    """How many queries each deed takes, once everything that is remembered has been seen."""
+    for deed in day.deeds():
+        deed.act(deed.prepare())
+    counts = {}
+    for deed in day.deeds():
+        ready = deed.prepare()
+        with CaptureQueriesContext(connection) as queries:
+            deed.act(ready)
+        counts[deed.name] = len(queries)
+    return counts
+
+
+# ---- the past --------------------------------------------------------------------------------------------
+
+
+def test_queries_do_not_grow_with_the_past(room: Room) -> None:
+    seed(room, 20)
+    before = queries_of(Day(room))
+    seed(room, 2_000)
+    assert queries_of(Day(room)) == before
+
+
+def test_queries_do_not_grow_with_open_questions(room: Room) -> None:
+    seed(room, 20, open_count=3)
+    before = queries_of(Day(room))
+    seed(room, 150, open_count=150)
+    assert queries_of(Day(room)) == before
+
+
+def test_queries_do_not_grow_with_rooms_and_people(room: Room, ana: Any, django_user_model: Any) -> None:
+    def add_rooms(numbers: range) -> None:
+        people = [django_user_model.objects.create_user(f"person-{number}") for number in numbers]
+        for number in numbers:
+            seed(lifecycle.create_room(f"room-{number}", members=[ana, *people[:5]]), 5, open_count=1)
+
+    seed(room, 20)
+    add_rooms(range(2))
+    before = queries_of(Day(room))
+    add_rooms(range(2, 50))
+    assert queries_of(Day(room)) == before
+
+
+# ---- plans -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def recorded() -> Iterator[list[tuple[str, Any]]]:
+    """Statements on tables that grow, as they are sent."""
+    statements: list[tuple[str, Any]] = []
+
+    def record(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if re.match("SELECT|UPDATE|DELETE", sql) and re.search(HISTORY, sql):
+            statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(record):
+        yield statements
+
+
+def plan_of(sql: str, params: Any) -> str:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+            return "\n".join(row[3] for row in cursor.fetchall())
+        # Small tables are read as they are, whatever indexes they have.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {sql}", params)
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+def plans_of(day: Day, name: str) -> str:
+    (deed,) = [deed for deed in day.deeds() if deed.name == name]
+    ready = deed.prepare()
+    with recorded() as statements:
+        deed.act(ready)
+    return "\n\n".join(f"{sql}\n{plan_of(sql, params)}" for sql, params in statements)
+
+
+def test_nothing_that_happens_all_day_reads_the_whole_history(room: Room) -> None:
+    seed(room, 500)
+    day = Day(room)
+    for deed in day.deeds():
+        # An admin's list says how many there are, and counts them for that.
+        if not deed.name.startswith("admin"):
+            plans = plans_of(day, deed.name)
+            assert not re.search(rf"(SCAN|Seq Scan on) {HISTORY}", plans), f"{deed.name}:\n{plans}"
+
+
+by_size = pytest.mark.skipif(
+    connection.vendor == "postgresql", reason="PostgreSQL chooses by size, and these tables are small"
+)
+
+
+@by_size
+@pytest.mark.parametrize(
+    ("deed", "index"),
+    [
+        ("room page", "ask_bridge_q_timeline"),
+        ("room page", "ask_bridge_q_status"),
+        ("older page", "ask_bridge_q_timeline"),
+        ("inbox", "ask_bridge_q_status"),
+        ("ask", "ask_bridge_q_rate"),
+        ("answer", "ask_bridge_a_rate"),
+        ("replay of 50", "ask_bridge_q_replay"),
+        ("sweep, nothing due", "ask_bridge_q_due"),
+        ("sweep, nothing due", "ask_bridge_q_lease"),
+    ],
+)
+def test_hot_queries_use_the_index_that_was_made_for_them(room: Room, deed: str, index: str) -> None:
+    seed(room, 500, open_count=100)
+    plans = plans_of(Day(room), deed)
+    assert index in plans, plans
+
+
+@by_size
+def test_sweeps_take_what_is_due_in_the_order_of_their_index(room: Room) -> None:
+    seed(room, 100, open_count=50)
+    plans = plans_of(Day(room), "sweep, nothing due")
+    assert "TEMP B-TREE" not in plans, plans
+
+
+# ---- who watches -----------------------------------------------------------------------------------------
+
+
+class Meter:
+    """What happens in all threads: queries, rendered templates."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts: Counter[str] = Counter()
+        execute = CursorWrapper.execute
+
+        def count_and_execute(cursor: CursorWrapper, *args: Any, **options: Any) -> Any:
+            self.counts["queries"] += 1
+            return execute(cursor, *args, **options)
+
+        monkeypatch.setattr(CursorWrapper, "execute", count_and_execute)
+
+    def count_render(self, template: Any, **signal: Any) -> None:
+        self.counts[template.name] += 1
+
+
+@pytest.fixture
+def meter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Meter]:
+    meter = Meter(monkeypatch)
+    template_rendered.connect(meter.count_render)
+    yield meter
+    template_rendered.disconnect(meter.count_render)
+
+
+async def _all_threads_without_connections() -> None:
+    """The whole pool is there, and none of its threads has a connection left."""
+    threads = setting("DATABASE_THREADS")
+    barrier = threading.Barrier(threads)
+
+    def close() -> None:
+        # All at once, so that none does it twice.
+        barrier.wait(timeout=10)
+        connections.close_all()
+
+    await asyncio.gather(*(in_database(close) for _ in range(threads)))
+
+
+async def _cost_of_an_answer(
+    meter: Meter, room: Room, question: Question, user: Any, viewer_count: int
+) -> dict[str, int]:
+    """Queries, renders and new threads of one answer that so many pages see."""
+    await _all_threads_without_connections()
+    hub = Hub()
+    viewers = [
+        Viewer(f"person-{number}", None, {room.pk}, "en", many_rooms=True) for number in range(viewer_count)
+    ]
+    for viewer in viewers:
+        hub.welcome(viewer)
+        hub.add_viewer(room.pk, question.revision, viewer)
+    try:
+        # A new feed looks once by itself.
+        assert all([await viewer.sleep(10) for viewer in viewers])
+        meter.counts.clear()
+        threads = threading.active_count()
+        choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
+        await in_database(partial(lifecycle.answer, question, choices, via=Answer.Via.WEB, user=user))
+        hub._take({"room_id": room.pk, "settled": question.pk})
+        assert all([await viewer.sleep(10) for viewer in viewers])
+        assert len({viewer.take() for viewer in viewers}) == 1
+        return {**meter.counts, "new threads": threading.active_count() - threads}
+    finally:
+        for viewer in viewers:
+            hub.remove_viewer(viewer)
+        await _all_threads_without_connections()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_costs_the_same_for_one_viewer_and_for_fifty(
+    ask: Callable[..., Question], room: Room, ana: Any, meter: Meter
+) -> None:
+    costs = [
+        asyncio.run(_cost_of_an_answer(meter, room, ask(), ana, viewer_count)) for viewer_count in (1, 50)
+    ]
+    assert costs[0] == costs[1]
+    # One card for everybody else and one for whoever answered.
+    assert costs[0]["ask_bridge/_card.html"] == 2
+    assert costs[0]["new threads"] == 0
