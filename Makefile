@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make test` is the whole gate.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak lint audit format lock messages screenshots icons clean
+.PHONY: help run test soak bench lint audit format lock messages screenshots icons clean
 
 BIN := .venv/bin
 
@@ -14,7 +14,7 @@ export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_
 export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
 
 # Checks must not depend on, nor write to, the site that somebody runs from this folder.
-SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION
+SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION LOG_FORMAT METRICS_TOKEN
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
 # Two at a time, a file each: most of a test is waiting for something.
@@ -41,6 +41,11 @@ soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_S
 	@scripts/test-services
 	@$(ISOLATED) $(BIN)/python -m pytest tests/soak
 
+# Into BENCH_ARGUMENTS goes what `python -m tests.bench --help` knows, such as --quick.
+bench: .venv/.bench ## Ratios against what people would use instead, about a quarter of an hour
+	@scripts/test-services bench
+	@$(ISOLATED) $(BIN)/python -m tests.bench $(BENCH_ARGUMENTS)
+
 lint: .venv/.dev ## Style, types, import arrows, missing migrations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -63,6 +68,7 @@ lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
 	$(LOCK) --extra server --output-file requirements/server.txt
 	$(LOCK) --extra server --extra dev --constraints requirements/server.txt \
 		--output-file requirements/dev.txt
+	$(LOCK) --extra bench --constraints requirements/dev.txt --output-file requirements/bench.txt
 
 # Without line numbers, which move with every edit. Needs gettext: see scripts/test-services.
 messages: .venv/.dev ## Collect texts and compile translations
@@ -93,6 +99,12 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --requir
 	@echo "Installing what development needs into .venv (first time or after an update) …"
 	@$(PIP_INSTALL) -r $<
 	@touch .venv/.server $@
+
+# Only what the other two do not hold, in versions that agree with theirs.
+.venv/.bench: requirements/bench.txt .venv/.dev
+	@echo "Installing what the benchmark compares us with into .venv (first time or after an update) …"
+	@$(PIP_INSTALL) -r $<
+	@touch $@
 
 $(BIN)/python:
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
