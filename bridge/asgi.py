@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bridge.settings")
 django.setup(set_prefix=False)
 
 from bridge.handler import PooledHandler  # noqa: E402
+from bridge.logs import with_request_id  # noqa: E402
 from rooms.live import with_live  # noqa: E402
 
-application = with_live(PooledHandler())
+application = with_request_id(with_live(PooledHandler()))

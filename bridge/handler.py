@@ -8,6 +8,7 @@ they were written: synchronously, in a few threads that keep their database conn
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from io import BytesIO
 from typing import Any, cast
 
@@ -40,9 +41,11 @@ class PooledHandler(BaseHandler):
         def send_from_thread(message: dict[str, Any]) -> None:
             asyncio.run_coroutine_threadsafe(send(message), loop).result()
 
-        for message in await loop.run_in_executor(
-            self._threads, self._respond, scope, body, send_from_thread
-        ):
+        # With the context of this request: its log lines name its id, and its language ends with it.
+        messages = await loop.run_in_executor(
+            self._threads, copy_context().run, self._respond, scope, body, send_from_thread
+        )
+        for message in messages:
             await send(message)
 
     def _respond(

@@ -1,6 +1,6 @@
 """Settings of the standalone site: everything that differs between machines is in the environment.
 
-README lists the variables; `bridge.env` reads them.
+docs/settings.md lists the variables; `bridge.env` reads them.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ if PRODUCTION:
     # A proxy ends TLS in front of us, and has to set this header itself on every request.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come past the proxy
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # probes come past the proxy
     SECURE_HSTS_SECONDS = 30 * 24 * 3600  # a month: long enough to protect, short enough to undo
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -123,6 +123,9 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# `serve` itself keeps a second process off SQLite and off the channel layer in memory.
+SILENCED_SYSTEM_CHECKS = ["ask_bridge.W003", "ask_bridge.W004"]
+
 # --- Where things are kept
 
 DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
@@ -138,6 +141,7 @@ CACHES = {
 }
 REDIS_URL = env.text("REDIS_URL")
 CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL")}
+ASK_BRIDGE = {"METRICS_TOKEN": env.text("METRICS_TOKEN")}
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -173,8 +177,18 @@ USE_TZ = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request_id": {"()": "bridge.logs.RequestId"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(of_request)s"},
+        "json": {"()": "bridge.logs.JsonLine"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["request_id"],
+            "formatter": env.one_of("LOG_FORMAT", ["line", "json"]),
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING"},

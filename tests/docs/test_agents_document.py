@@ -2,13 +2,10 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-import pytest
 from django.template.loader import render_to_string
 
-from bridge_client.cli import COMMANDS
 from tests.processes import ROOT
 
 DOCUMENT = (ROOT / "docs" / "agents.md").read_text()
@@ -57,20 +54,3 @@ def test_sdk_lines_stand_in_the_program_of_the_connect_page() -> None:
     for line in lines.splitlines():
         if line.startswith("from bridge_client") or "Client(" in line:
             assert line in program
-
-
-def test_every_command_of_the_document_exists() -> None:
-    named = set(re.findall(r"(?:^|`)ask-bridge ([a-z][a-z-]+)", DOCUMENT, re.MULTILINE))
-    assert named
-    assert named <= set(COMMANDS)
-
-
-@pytest.mark.parametrize("address", sorted(set(re.findall(r"\]\(#([a-z-]+)\)", DOCUMENT))))
-def test_every_link_leads_to_a_heading(address: str) -> None:
-    headings = re.findall(r"^## (.+)$", DOCUMENT, re.MULTILINE)
-    assert address in {heading.lower().replace(" ", "-") for heading in headings}
-
-
-def test_every_link_of_the_readme_leads_to_a_file() -> None:
-    for link in re.findall(r"\]\((?!http|#)([^)]+)\)", (ROOT / "README.md").read_text()):
-        assert (Path(ROOT) / link).exists(), link

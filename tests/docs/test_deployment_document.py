@@ -1,13 +1,21 @@
 """docs/deployment.md and deploy/ say what the code does."""
 
+import json
+import logging
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 
+from bridge import logs
+from bridge.handler import THREADS
+from rooms import metrics
+from rooms.conf import DEFAULTS
 from rooms.exchange import COMMENT_SECONDS
 from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
 from tests.processes import ROOT
@@ -17,10 +25,6 @@ DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 NGINX = (DEPLOY / "nginx.conf").read_text()
 READ_FROM_ENVIRONMENT = set(re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text()))
 UNITS = ["ask-bridge@.service", "ask-bridge-prepare.service", "ask-bridge.target"]
-
-
-def test_document_lists_exactly_the_variables_that_are_read() -> None:
-    assert set(re.findall(r"^\| `([A-Z_]+)` \|", DOCUMENT, re.MULTILINE)) == READ_FROM_ENVIRONMENT
 
 
 def test_example_and_compose_file_set_only_variables_that_are_read() -> None:
@@ -33,10 +37,7 @@ def test_example_and_compose_file_set_only_variables_that_are_read() -> None:
 def test_document_names_every_file_that_is_deployed_and_no_other() -> None:
     there = {path.name for path in DEPLOY.iterdir()}
     named = set(re.findall(r"deploy/([\w@.-]+\w)", DOCUMENT))
-    assert named <= there
-    # The compose file builds it; nobody needs its name.
-    assert there - named == {"Dockerfile"}
-    assert "docs/deployment.md" in (ROOT / "README.md").read_text()
+    assert there == named
 
 
 def test_nginx_has_the_limits_of_the_site() -> None:
@@ -55,6 +56,59 @@ def test_nginx_is_more_patient_than_the_longest_silence() -> None:
 def test_nginx_and_systemd_name_the_same_ports() -> None:
     started = re.findall(r"ask-bridge@(\d+)\.service", (DEPLOY / "ask-bridge.target").read_text())
     assert re.findall(r"server 127\.0\.0\.1:(\d+) ", NGINX) == started
+
+
+def test_nginx_names_the_request_as_the_site_reads_it() -> None:
+    [header] = re.findall(r"proxy_set_header (\S+) \$request_id;", NGINX)
+    assert header.lower().encode() == logs.REQUEST_ID_HEADER
+
+
+def test_compose_gives_nginx_the_names_of_its_processes_and_of_the_site(tmp_path: Path) -> None:
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    script = compose["services"]["nginx"]["command"][-1].replace("$$", "$").partition("exec nginx")[0]
+    made = tmp_path / "default.conf"
+    script = script.replace("/deploy/", f"{DEPLOY}/").replace("/etc/nginx/conf.d/default.conf", str(made))
+    hosts = {"PATH": os.environ["PATH"], "ALLOWED_HOSTS": "ask.team.example,web1"}
+    subprocess.run(["sh", "-ec", script], env=hosts, check=True)
+    assert re.findall(r"server (\w+):(\d+) ", made.read_text()) == [("web1", "8000"), ("web2", "8000")]
+    assert set(re.findall(r"server_name (.+);", made.read_text())) == {"ask.team.example"}
+    assert {"web1", "web2"} <= set(compose["services"])
+
+
+def test_examples_of_prometheus_are_yaml() -> None:
+    scraped, alerts = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOTALL))
+    [job] = scraped["scrape_configs"]
+    ports = [target.partition(":")[2] for target in job["static_configs"][0]["targets"]]
+    assert ports == re.findall(r"server 127\.0\.0\.1:(\d+) ", NGINX)
+    assert all(rule["expr"] and rule["annotations"]["summary"] for rule in alerts["groups"][0]["rules"])
+
+
+def test_document_has_every_metric_and_no_other(db: None) -> None:
+    told = set(re.findall(r"^# TYPE (\w+) ", metrics.text(), re.MULTILINE))
+    rows = re.findall(r"^\| (.+?) \| (?:site|process) \|", DOCUMENT, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == told
+    asked_for = set(re.findall(r"\b(?:ask_bridge|process)_\w+", DOCUMENT))
+    assert {re.sub(r"_bucket$", "", name) for name in asked_for} - {"ask_bridge"} <= told
+
+
+def test_document_has_the_words_of_the_labels(db: None) -> None:
+    for name, label in re.findall(
+        r'^(ask_bridge_\w+_(?:questions|total))\{\w+="(\w+)"\}', metrics.text(), re.MULTILINE
+    ):
+        [row] = re.findall(rf"^\| `{name}` .*$", DOCUMENT, re.MULTILINE)
+        assert f"`{label}`" in row
+
+
+def test_document_has_the_fields_of_a_json_line() -> None:
+    record = logging.LogRecord("rooms.hub", logging.ERROR, "", 1, "It failed", None, None)
+    told = DOCUMENT.partition("With `LOG_FORMAT=json`")[2].partition("\n\n")[0]
+    for field in json.loads(logs.JsonLine().format(record)):
+        assert f"`{field}`" in told
+
+
+def test_document_tells_the_connections_of_a_process() -> None:
+    [told] = re.findall(r"to (\d+) connections of PostgreSQL", DOCUMENT)
+    assert int(told) == THREADS + DEFAULTS["DATABASE_THREADS"]
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")

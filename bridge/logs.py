@@ -1,0 +1,57 @@
+"""The log: what a line says, and to which request it belongs."""
+
+import json
+import logging
+import re
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the log is set up before Django lets anybody import `rooms`
+    from rooms.exchange import Application, Receive, Scope, Send
+
+# What a proxy calls this request, so that its log and ours can be read together.
+REQUEST_ID_HEADER = b"x-request-id"
+# nginx has 32 hexadecimal digits, others a UUID. Anything else could pretend to be a line of its own.
+REQUEST_ID = re.compile(rb"[\w-]{1,64}")
+
+_request_id: ContextVar[str] = ContextVar("bridge_request_id", default="")
+
+
+def with_request_id(application: "Application") -> "Application":
+    """The same application; what it logs on behalf of a request names the proxy's id of it."""
+
+    async def application_with_request_id(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        for name, value in scope.get("headers", ()):
+            if name == REQUEST_ID_HEADER and REQUEST_ID.fullmatch(value):
+                _request_id.set(value.decode())
+        await application(scope, receive, send)
+
+    return application_with_request_id
+
+
+class RequestId(logging.Filter):
+    """Puts the id on every record, as it is and as the end of a line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request_id = _request_id.get()
+        record.request_id = request_id
+        record.of_request = f" [request {request_id}]" if request_id else ""
+        return True
+
+
+class JsonLine(logging.Formatter):
+    """One JSON object on one line, for programs that collect logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if request_id := getattr(record, "request_id", ""):
+            line["request_id"] = request_id
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
