@@ -1,3 +1,3 @@
-"""The client's version: the same as the server's that offers it."""
+"""The version of the package, client and app: the one place that says it."""
 
 __version__ = "0.1.0"

@@ -1,3 +1,5 @@
 """Ask Bridge: agents ask, people answer on the team's own page."""
 
-__version__ = "0.1.0"
+from bridge_client.version import __version__
+
+__all__ = ["__version__"]

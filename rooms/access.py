@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
@@ -18,7 +17,8 @@ from rooms.audit import Action, actor_of
 from rooms.database import writing
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
-from rooms.models import AgentKey, AuditEntry, Membership, Question, Room, RoomQuerySet
+from rooms.models import AgentKey, AuditEntry, Question, Room, RoomQuerySet
+from rooms.permissions import permissions
 from rooms.seals import is_seal_of, seal
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
@@ -43,6 +43,10 @@ class BadKey(Exception):
     """No key, a wrong key, a revoked or an expired one: all the same to the caller."""
 
 
+class MayNotAnswer(Exception):
+    """Somebody who may see a room, but neither decide nor write in it."""
+
+
 class NotRotatable(Exception):
     """A key that is dead, or has less time left than its rotation would give it."""
 
@@ -51,14 +55,10 @@ class NotRotatable(Exception):
 
 
 def visible_rooms(user: Person) -> RoomQuerySet:
-    """The rooms that this person may see and answer in."""
+    """The rooms that this person may see."""
     if not user.is_authenticated or not user.is_active:
         return Room.objects.none()
-    rooms = Room.objects.active()
-    if getattr(user, "is_superuser", False):
-        return rooms
-    mine = Membership.objects.filter(user_id=user.pk).values("room_id")
-    return rooms.filter(Q(is_open=True) | Q(pk__in=mine))
+    return permissions().visible_rooms(user, Room.objects.active())
 
 
 def room_for(user: Person, slug: str) -> Room:
@@ -78,12 +78,15 @@ def question_for(user: Person, slug: str, question_id: str) -> Question:
     return question
 
 
+def check_may_answer(user: Person, room: Room) -> None:
+    """Raise MayNotAnswer to somebody who may only look."""
+    if not user.is_authenticated or not permissions().may_answer(user, room):
+        raise MayNotAnswer
+
+
 def may_manage(user: Person, room: Room) -> bool:
-    """Managers of the room and admins may create its keys."""
-    if getattr(user, "is_superuser", False):
-        return True
-    managers = Membership.objects.filter(room=room, role=Membership.Role.MANAGER)
-    return user.pk is not None and managers.filter(user_id=user.pk).exists()
+    """Whether this person may create the room's keys."""
+    return user.is_authenticated and permissions().may_manage(user, room)
 
 
 def user_of_session(session_key: str | None) -> Person:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import connection
+from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from rooms import access, lifecycle, openapi, problems, timeline, wire
 from rooms.conf import setting
+from rooms.database import alias
 from rooms.endpoint import (
     check_rate,
     endpoint,
@@ -256,7 +257,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 def database_state() -> str:
     try:
-        with connection.cursor() as cursor:
+        with connections[alias()].cursor() as cursor:
             cursor.execute("SELECT 1")
     except Exception:
         logger.exception("The database is out of reach")

@@ -20,9 +20,18 @@ DEFAULTS: dict[str, Any] = {
     # The threads that talk to the database for waits and streams. Their work is a millisecond each,
     # so a few serve thousands of sleepers, and each may hold one database connection.
     "DATABASE_THREADS": 4,
+    # What a monitoring system has to know to be told figures; without one nobody is.
+    "METRICS_TOKEN": "",
+    # Who may see, answer and manage: a class with these three questions, the portal's or ours.
+    "PERMISSIONS": "rooms.permissions.Permissions",
 }
+
+
+def chosen() -> Any:
+    """What the portal's settings say, right or wrong."""
+    return getattr(settings, "ASK_BRIDGE", {})
 
 
 def setting(name: str) -> Any:
     """The portal's value for `name`, else ours."""
-    return getattr(settings, "ASK_BRIDGE", {}).get(name, DEFAULTS[name])
+    return chosen().get(name, DEFAULTS[name])

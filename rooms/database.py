@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
-from django.db import close_old_connections, connection, transaction
+from django.apps import apps
+from django.conf import settings
+from django.db import close_old_connections, connections, router, transaction
+from django.urls import set_script_prefix
 from django.utils.translation import override
 
 from rooms.conf import setting
@@ -28,20 +31,33 @@ Result = TypeVar("Result")
 _sqlite_writer = threading.Lock()
 
 
+def alias() -> str:
+    """The database of our tables, wherever the portal's routers keep them."""
+    return router.db_for_write(apps.get_model("ask_bridge", "Room"))
+
+
 @contextmanager
 def writing() -> Iterator[None]:
     """A transaction that is going to write."""
+    name = alias()
+    connection = connections[name]
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        with _sqlite_writer, transaction.atomic():
+        with _sqlite_writer, transaction.atomic(using=name):
             yield
     else:
-        with transaction.atomic():
+        with transaction.atomic(using=name):
             yield
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(setting("DATABASE_THREADS"), thread_name_prefix="ask-bridge-database")
+    return ThreadPoolExecutor(
+        setting("DATABASE_THREADS"),
+        thread_name_prefix="ask-bridge-database",
+        # Known to each thread by itself: the addresses in a card begin with it.
+        initializer=set_script_prefix,
+        initargs=(settings.FORCE_SCRIPT_NAME or "/",),
+    )
 
 
 async def in_database(

@@ -27,7 +27,7 @@ from django.utils import timezone
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.colors import color_of
-from rooms.database import writing
+from rooms.database import alias, writing
 from rooms.models import (
     PERSON_NAME_LENGTH,
     AgentKey,
@@ -245,7 +245,7 @@ def _settle(
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
         else:
-            transaction.set_rollback(True)
+            transaction.set_rollback(True, using=alias())
     settled = Question.objects.with_answer().get(pk=question.pk)
     if not won:
         raise AlreadySettled(settled)
@@ -332,7 +332,7 @@ def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> bo
     with writing():
         won = changeable.update(revision=_next_revision(room_id, question_id), **fields)
         if not won:
-            transaction.set_rollback(True)
+            transaction.set_rollback(True, using=alias())
     return won > 0
 
 
@@ -402,6 +402,7 @@ def _next_revision(
     transaction.on_commit(
         lambda: room_changed.send_robust(
             Room, room_id=room_id, revision=revision, question_id=question_id, is_settled=is_settled
-        )
+        ),
+        using=alias(),
     )
     return revision

@@ -8,12 +8,12 @@ sleeps in the hub, and hops again when there is news.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from io import BytesIO
+from typing import Any
 
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest
+from django.core.handlers.asgi import ASGIRequest, get_script_prefix
 from django.http import Http404
 from django.urls import Resolver404, resolve
 
@@ -83,13 +83,18 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
 # Asked for by machines that come past the proxy, without its https.
 PROBES = (healthz, readyz)
 
+# Whether anything in this process was given our sleepers, for the system check.
+is_in_place = False
+
 
 def with_live(application: Application) -> Application:
     """The portal's ASGI application with our sleepers in front, at whatever prefix it includes our URLs."""
+    global is_in_place
+    is_in_place = True
 
     async def live_application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
+            await _lifespan(application, scope, receive, send)
         elif scope["type"] == "http" and (found := _find(scope)):
             await hub.start()
             view, path = found
@@ -120,9 +125,8 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
 
 
 def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
-    root = scope.get("root_path", "")
     try:
-        match = resolve(scope["path"].removeprefix(root) or "/")
+        match = resolve(scope["path"].removeprefix(get_script_prefix(scope)) or "/")
     except Resolver404:
         return None
     if "ask_bridge" not in match.app_names:
@@ -144,14 +148,29 @@ async def stop_live() -> None:
     await hub.close()
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
-    with suppress(asyncio.CancelledError):
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await start_live()
-                await send({"type": "lifespan.startup.complete"})
-            elif message["type"] == "lifespan.shutdown":
-                await stop_live()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+async def _lifespan(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
+    """Begin and end with the server; what the portal's own application does then, it still does."""
+    heard: list[str] = []
+    said: list[str] = []
+
+    async def receive_after_us() -> Any:
+        message = await receive()
+        heard.append(message["type"])
+        await (start_live() if message["type"] == "lifespan.startup" else stop_live())
+        return message
+
+    async def send_and_note(message: Any) -> None:
+        said.append(message["type"])
+        await send(message)
+
+    try:
+        await application(scope, receive_after_us, send_and_note)
+    except Exception:
+        if said:
+            raise
+        # It knows no lifespan, as Django's own: then we speak.
+        if not heard:
+            await receive_after_us()
+        await send({"type": "lifespan.startup.complete"})
+        await receive_after_us()
+        await send({"type": "lifespan.shutdown.complete"})

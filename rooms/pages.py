@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
@@ -68,6 +69,8 @@ def form(view: View) -> View:
             return view(request, **path)
         except rates.TooMany as over:
             return retry_later(_too_many(request, over, path.get("question_id", "")), over)
+        except access.MayNotAnswer:
+            return _may_only_look(request, path.get("question_id", ""))
 
     return page(posted)
 
@@ -93,6 +96,14 @@ def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> Ht
         ],
     }
     return render(request, "ask_bridge/too_many.html", context, status=429)
+
+
+def _may_only_look(request: HttpRequest, question_id: str) -> HttpResponse:
+    """Seen but not to be answered by this person, as the portal's own permissions say."""
+    sentence = gettext("You may read this room, but not answer in it")
+    if is_htmx(request) and question_id:
+        return _sentences(question_id, [sentence], status=422)
+    raise PermissionDenied(sentence) from None
 
 
 def too_many_in_words(over: rates.TooMany) -> str:
@@ -176,11 +187,6 @@ def _number(request: HttpRequest, name: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
-def stream(request: HttpRequest, room: str = "") -> HttpResponse:
-    """Under ASGI `live.py` serves this address. Under WSGI a stream would hold a worker for ever."""
-    return HttpResponse("Live updates need an ASGI server.", status=501, content_type="text/plain")
-
-
 def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:
     """Where this page hears of changes: of all rooms, so that one stream serves every tab of a browser."""
     # The room that is shown was read before its cards; changes after that are still to come.
@@ -234,7 +240,7 @@ def surroundings(
             .filter(room__in=rooms)
             .order_by()
             .values_list("room")
-            .annotate(count=Count("pk"))
+            .annotate(count=Count("*"))
         )
     )
     chosen = preferences.preferences_of(request.user)
@@ -260,6 +266,7 @@ def surroundings(
 @form
 def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
+    access.check_may_answer(request.user, asked.room)
     prompts = parse_prompts(asked.prompts)
     drafts = read_drafts(prompts, request.POST)
     choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
@@ -276,6 +283,7 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 @form
 def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
+    access.check_may_answer(request.user, asked.room)
     form = SkipForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     rates.check_answers(request.user, asked)
@@ -289,6 +297,7 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 @form
 def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
+    access.check_may_answer(request.user, asked.room)
     reply = read_reply(request.POST)
     rates.check_answers(request.user, asked)
     try:
@@ -304,6 +313,7 @@ def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     """Somebody has begun to fill in a card: the others see their name on it."""
     asked = access.question_for(request.user, room, question_id)
+    access.check_may_answer(request.user, asked.room)
     if asked.is_open:
         hub.tell_answering(asked, request.user)
     return HttpResponse(status=204)
@@ -369,6 +379,7 @@ def _too_late(
 @form
 def post_message(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
+    access.check_may_answer(request.user, own_room)
     form = MessageForm(request.POST)
     composer = {"room": own_room, "form": form}
     try:

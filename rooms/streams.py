@@ -6,7 +6,7 @@ Always in this order: join the hub, then replay from the database, then sleep. S
 from typing import Any
 
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest
 
 from rooms import access, frames
 from rooms.database import in_database
@@ -35,7 +35,7 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
     if asked.GET.get("person", str(user_id)) != str(user_id):
         # Somebody else has signed in since in this browser: their changes are not for the old page.
         raise access.SignedOut
-    language = _language(asked.GET.get("language", ""))
+    language = page_language(asked.GET.get("language", ""))
     room_ids = {room.pk for room in rooms}
     viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
     hub.welcome(viewer)
@@ -44,8 +44,8 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
         heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
         await exchange.open_stream()
         watching = exchange.watch(viewer)
-        cursors = _cursors(asked, slug)
-        for room, since in _beginnings(cursors, rooms):
+        told = cursors(asked, slug)
+        for room, since in beginnings(told, rooms):
             if since is None:
                 viewer.catch_up(room.slug, *await in_database(frames.open_frames, room.pk))
             elif since < 0:
@@ -55,7 +55,7 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
                 viewer.catch_up(
                     room.slug, *await in_database(frames.frames_after, room.pk, since, [language])
                 )
-        viewer.push([frames.gone_frame(gone) for gone in cursors.keys() - {room.slug for room in rooms}])
+        viewer.push([frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}])
         await exchange.write(viewer.take())
         while not viewer.is_gone and not hub.is_closing:
             was_woken = await viewer.sleep(COMMENT_SECONDS)
@@ -77,7 +77,7 @@ def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, li
     return user.pk, [access.room_for(user, slug)]
 
 
-def _cursors(request: ASGIRequest, slug: str | None) -> dict[str, str]:
+def cursors(request: HttpRequest, slug: str | None) -> dict[str, str]:
     """Where the page says that it is, by room.
 
     A room's stream has plain revisions, the one of all rooms has `room:revision` pairs. Its last event id
@@ -92,18 +92,18 @@ def _cursors(request: ASGIRequest, slug: str | None) -> dict[str, str]:
     return dict(pair.split(":", 1) for pair in pairs if ":" in pair)
 
 
-def _beginnings(cursors: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
+def beginnings(told: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
     """Where each room's replay begins: -1 where the page named a cursor that means nothing to us, None for a
     room that the page has not heard of."""
-    if not cursors:
+    if not told:
         return []
-    return [(room, _revision(cursors[room.slug]) if room.slug in cursors else None) for room in rooms]
+    return [(room, _revision(told[room.slug]) if room.slug in told else None) for room in rooms]
 
 
 def _revision(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
 
 
-def _language(code: str) -> str:
+def page_language(code: str) -> str:
     """The language that the page is in, if it is one of the site's."""
     return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE

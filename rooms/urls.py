@@ -6,18 +6,18 @@ The names are a contract: `live.py` takes some of these calls before Django does
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from rooms import api, connect, manifest, pages, settings_page
+from rooms import api, connect, manifest, metrics, pages, settings_page, wsgi
 
 app_name = "ask_bridge"
 
 urlpatterns = [
     path("", pages.inbox, name="inbox"),
-    path("stream", pages.stream, name="inbox-stream"),
+    path("stream", wsgi.stream, name="inbox-stream"),
     path("settings", settings_page.settings_page, name="settings"),
     path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("rooms/<slug:room>", pages.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
-    path("rooms/<slug:room>/stream", pages.stream, name="room-stream"),
+    path("rooms/<slug:room>/stream", wsgi.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
     path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),
@@ -43,4 +43,5 @@ urlpatterns = [
     re_path(r"^api/", api.not_found, name="api-not-found"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]

@@ -139,10 +139,12 @@ class Agent:
     site: Site
     room: str
     key: str
+    # Where a portal has put the bridge.
+    prefix: str = ""
 
     @property
     def path(self) -> str:
-        return f"/api/v1/rooms/{self.room}"
+        return f"{self.prefix}/api/v1/rooms/{self.room}"
 
     def headers(self, key: str | None = None) -> dict[str, str]:
         key = self.key if key is None else key
@@ -170,10 +172,10 @@ class Agent:
         return reply.json()
 
     def wait(self, question_id: str, seconds: float) -> Any:
-        return self.call("GET", f"/api/v1/questions/{question_id}?wait={seconds}").json()
+        return self.call("GET", f"{self.prefix}/api/v1/questions/{question_id}?wait={seconds}").json()
 
     def read(self, question_id: str) -> Any:
-        return self.call("GET", f"/api/v1/questions/{question_id}").json()
+        return self.call("GET", f"{self.prefix}/api/v1/questions/{question_id}").json()
 
     def open_questions(self) -> list[Any]:
         return self.call("GET", f"{self.path}/questions?status=open").json()["questions"]
@@ -195,7 +197,7 @@ class Agent:
             wait.hang_up()
 
     def waiting(self, question_id: str, seconds: float = 50) -> Any:
-        return self.background("GET", f"/api/v1/questions/{question_id}?wait={seconds}")
+        return self.background("GET", f"{self.prefix}/api/v1/questions/{question_id}?wait={seconds}")
 
     def asking(self, wait: float, **fields: Any) -> Any:
         return self.background("POST", f"{self.path}/questions?wait={wait}", self.question(**fields))
@@ -210,6 +212,8 @@ class Agent:
 class Visitor:
     """A browser without JavaScript that is not signed in."""
 
+    login_address = "/login/"
+
     def __init__(self, site: Site) -> None:
         self.site = site
         self.cookies: dict[str, str] = {}
@@ -219,7 +223,7 @@ class Visitor:
 
     def post(self, path: str, fields: dict[str, Any], **headers: str) -> Reply:
         if "csrftoken" not in self.cookies:
-            self.get("/login/")
+            self.get(self.login_address)
         fields = {"csrfmiddlewaretoken": self.cookies["csrftoken"], **fields}
         headers |= {"Content-Type": "application/x-www-form-urlencoded"}
         return self._keep(
@@ -242,10 +246,13 @@ class Visitor:
 class Person(Visitor):
     """Somebody who is signed in."""
 
+    # Where a portal has put the bridge.
+    prefix = ""
+
     def __init__(self, site: Site, username: str, password: str, name: str = "") -> None:
         super().__init__(site)
         self.username, self.password, self.name = username, password, name or username
-        reply = self.post("/login/", {"username": username, "password": password})
+        reply = self.post(self.login_address, {"username": username, "password": password})
         assert reply.status == 302, f"{username} could not sign in"
 
     def sign_out(self) -> None:
@@ -253,7 +260,7 @@ class Person(Visitor):
 
     def form_of(self, question: Any) -> dict[str, Any]:
         """The card's form as the page has it: where it goes and what each field is called."""
-        html = self.get(f"/rooms/{question['room']}/questions/{question['id']}").text
+        html = self.get(f"{self.prefix}/rooms/{question['room']}/questions/{question['id']}").text
         action = re.search(r'<form class="card-form[^>]* action="([^"]+)"', html)
         assert action, "the page has no form to answer with"
         labels = re.findall(
@@ -273,22 +280,24 @@ class Person(Visitor):
         return reply
 
     def skip(self, question: Any, reason: str = "") -> None:
-        path = f"/rooms/{question['room']}/questions/{question['id']}/skip"
+        path = f"{self.prefix}/rooms/{question['room']}/questions/{question['id']}/skip"
         assert self.post(path, {"reason": reason}).status == 303
 
     def ask_back(self, question: Any, text: str) -> None:
-        path = f"/rooms/{question['room']}/questions/{question['id']}/reply"
+        path = f"{self.prefix}/rooms/{question['room']}/questions/{question['id']}/reply"
         assert self.post(path, {"reply": text}).status == 303
 
     def say(self, content: str, room: str = "") -> None:
-        reply = self.post(f"/rooms/{room or self.room}/messages", {"content": content})
+        reply = self.post(f"{self.prefix}/rooms/{room or self.room}/messages", {"content": content})
         assert reply.status == 302
 
     # The room in which `say` speaks unless told otherwise.
     room = ""
 
     def page_cursor(self, room: str) -> str:
-        found = re.search(rf"/stream\?[^\"]*since=(?:[^\"]*,)?{room}:(\d+)", self.get(f"/rooms/{room}").text)
+        found = re.search(
+            rf"/stream\?[^\"]*since=(?:[^\"]*,)?{room}:(\d+)", self.get(f"{self.prefix}/rooms/{room}").text
+        )
         assert found
         return found.group(1)
 
@@ -296,7 +305,7 @@ class Person(Visitor):
     def stream(
         self, room: str | None, since: int | str | None = None, last_event_id: str = ""
     ) -> Iterator[EventStream]:
-        path = f"/rooms/{room}/stream" if room else "/stream"
+        path = f"{self.prefix}/rooms/{room}/stream" if room else f"{self.prefix}/stream"
         path += "" if since is None else f"?since={since}"
         headers = self._headers({"Last_Event_ID": last_event_id} if last_event_id else {})
         with opened(self.site, path, headers) as (response, sock):

@@ -1,8 +1,8 @@
-"""Filters of our templates."""
+"""Filters and tags of our templates."""
 
 from django import template
 
-from rooms import markup
+from rooms import __version__, markup
 
 register = template.Library()
 
@@ -15,3 +15,9 @@ def initials(name: str) -> str:
     """The first letters of the first and the last word, as on a name badge."""
     words = name.split()
     return "".join(word[0] for word in (words[:1] + words[1:][-1:])).upper()
+
+
+@register.simple_tag
+def version() -> str:
+    """Which Ask Bridge this is, for whoever reports a problem."""
+    return __version__

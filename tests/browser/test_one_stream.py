@@ -74,7 +74,7 @@ def test_who_signs_in_as_somebody_else_gets_nothing_of_the_old_page(
     ana, ben = bridge.person("ana", bridge.site), bridge.person("ben", bridge.site)
     page = open_browser("ana").new_page()
     page.goto("/")
-    person = page.locator("body").get_attribute("data-person")
+    person = page.locator("#layout").get_attribute("data-person")
     assert ben.post(f"/stream?person={person}", {}).status == 401
     with ana.stream(None) as stream:
         agent.ask()

@@ -171,7 +171,7 @@ def test_a_tick_asks_the_browser_for_its_permission(open_browser: OpenBrowser, c
     save(page)
     expect(page.get_by_label("Notifications in this browser")).to_be_checked()
     expect(page.locator("#notify-said")).to_be_empty()
-    assert page.evaluate("'notify' in document.body.dataset")
+    assert page.evaluate("'notify' in document.getElementById('layout').dataset")
     # A browser that was never asked says so, and leaves the choice as it is.
     page = open_browser(PERSON).new_page()
     page.goto("/settings")

@@ -27,7 +27,7 @@ def shown(browser: Client, address: str = "/") -> str:
 
 
 def body_of(page: str) -> str:
-    return re.search("<body [^>]*>", page).group()
+    return re.search('<div class="layout" [^>]*>', page).group()
 
 
 def muted(user: Any) -> set[str]:

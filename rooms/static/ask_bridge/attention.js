@@ -4,18 +4,18 @@
 
 (() => {
   const name = document.title.replace(/^\(\d+\) /, "");
-  const icon = document.querySelector("link[rel=icon]");
+  const icon = document.querySelector("link[rel=icon][data-badge]"); // a portal has its own;
 
   document.addEventListener("ask-bridge:open", ({ detail: total }) => {
     document.title = total ? `(${total}) ${name}` : name;
-    icon.href = total ? icon.dataset.badge : icon.dataset.plain;
+    if (icon) icon.href = total ? icon.dataset.badge : icon.dataset.plain;
   });
 
   const notifications = new Map(); // by the event that settles the card
 
   function isWanted(room) {
     const isMuted = document.querySelector(`[data-room="${room}"][data-muted]`);
-    return "notify" in document.body.dataset && !isMuted && window.Notification?.permission === "granted";
+    return "notify" in document.getElementById("layout").dataset && !isMuted && window.Notification?.permission === "granted";
   }
 
   // One tab speaks for all, and none while somebody looks at one of them.
@@ -25,7 +25,7 @@
     const card = new DOMParser().parseFromString(data, "text/html").querySelector(".card");
     const text = (selector) => card.querySelector(selector)?.textContent.trim() ?? "";
     const title = [card.querySelector(".chip")?.title, text(".card-room a")].filter(Boolean).join(" · ");
-    const shown = new Notification(title, { body: text(".prompt-text"), tag: card.id, icon: icon.dataset.plain });
+    const shown = new Notification(title, { body: text(".prompt-text"), tag: card.id, icon: icon?.dataset.plain });
     shown.onclick = () => {
       window.focus();
       location.assign(card.querySelector(".card-time").getAttribute("href"));

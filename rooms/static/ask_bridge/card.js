@@ -37,7 +37,7 @@
     const card = option?.closest(".card");
     if (!card || option !== pointedAt) return;
     if (performance.now() < (settledAt.get(card) ?? 0)) return event.preventDefault();
-    const form = option.closest("body:not([data-submit=always]) .sends-on-click");
+    const form = option.closest(".layout:not([data-submit=always]) .sends-on-click");
     // A click on the label comes first, the one on its input follows: send on the second.
     if (form && event.target.matches("input") && !form.querySelector(".note[open]")) form.requestSubmit();
   });

@@ -6,7 +6,7 @@
   const DRAFTS = "ask-bridge:draft:";
   const KEPT_MS = 7 * 24 * 3600 * 1000; // a draft older than a week is nobody's thought any more
 
-  const nameOf = (card) => `${DRAFTS}${document.body.dataset.person}:${card.id}`;
+  const nameOf = (card) => `${DRAFTS}${document.getElementById("layout").dataset.person}:${card.id}`;
 
   function keep(card) {
     const fields = [...card.querySelectorAll("form")].flatMap((form) => [...new FormData(form)]);

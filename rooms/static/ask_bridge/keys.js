@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  if (document.body.dataset.keyboard === "off") return;
+  if (document.getElementById("layout").dataset.keyboard === "off") return;
   const typing = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
   const overlay = () => document.getElementById("keys-help");
   const cards = () => [...document.querySelectorAll(".card")];

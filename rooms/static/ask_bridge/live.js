@@ -85,7 +85,7 @@ document.documentElement.classList.add("js");
   // ---- a page that stays open over a new login has to send the new token
 
   document.addEventListener("htmx:configRequest", ({ detail }) => {
-    const name = document.body.dataset.csrfCookie;
+    const name = layout().dataset.csrfCookie;
     const [, token] = document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`)) || [];
     if (!token) return; // kept from scripts, or in the session: the page's own token has to do
     detail.headers["X-CSRFToken"] = token;

@@ -10,7 +10,7 @@
 
   const tabs = new Map(); // port → whether somebody looks at it; who was looked at last comes last
   const heard = new Map(); // room → its newest revision that every tab has
-  let [address, attempt, timer, heardAt, state, status] = ["", null, null, 0, "", 0];
+  let [address, attempt, timer, heardAt, state, status, pollMs] = ["", null, null, 0, "", 0, 0];
 
   const tell = (message) => tabs.forEach((_, port) => port.postMessage(message));
 
@@ -18,20 +18,20 @@
     clearTimeout(timer);
     attempt?.abort();
     const mine = (attempt = new AbortController());
-    [state, status, heardAt] = ["connecting", 0, Date.now()];
+    [state, status, pollMs, heardAt] = ["connecting", 0, 0, Date.now()];
     try {
       // By POST: the cursors of hundreds of rooms are too long for an address.
       const body = new URLSearchParams({ since: [...heard].map((pair) => pair.join(":")).join(",") });
       const response = await fetch(address, { method: "POST", body, signal: mine.signal });
       status = response.status;
+      if (response.ok) pollMs = response.headers.get("Retry-After") * 1000; // of a server that cannot hold a stream
       if (response.ok) await listen(response.body.pipeThrough(new TextDecoderStream()).getReader());
     } catch {
       // Out of reach or cut off: the same as an end.
     }
     if (mine !== attempt) return;
-    state = "lost";
-    tell({ state, status });
-    timer = setTimeout(open, status === 401 ? SIGNED_OUT_RETRY_MS : RETRY_MS * (1 + Math.random()));
+    if (!pollMs) tell({ state: (state = "lost"), status });
+    timer = setTimeout(open, pollMs || (status === 401 ? SIGNED_OUT_RETRY_MS : RETRY_MS * (1 + Math.random())));
   }
 
   async function listen(reader) {

@@ -1,0 +1,9 @@
+from django.apps import AppConfig
+
+
+class BoardConfig(AppConfig):
+    name = "board"
+    verbose_name = "Schwarzes Brett"
+
+    def ready(self) -> None:
+        from board import receivers  # noqa: F401 -- they connect themselves

@@ -1,0 +1,212 @@
+"""What a portal's settings lack for Ask Bridge, said by `manage.py check` before anybody notices.
+
+docs/portal.md lists the ids.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import urlsplit
+
+from channels.layers import InMemoryChannelLayer, get_channel_layer
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections, router
+from django.shortcuts import resolve_url
+from django.template import engines
+from django.template.backends.django import DjangoTemplates
+from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+from django.utils.module_loading import import_string
+
+from rooms import conf, live
+from rooms.models import Room
+from rooms.permissions import Permissions
+
+APPS = ("django.contrib.auth", "django.contrib.sessions", "django.contrib.staticfiles", "django_htmx")
+MIDDLEWARE = (
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+)
+CONTEXT_PROCESSOR = "django.template.context_processors.request"
+
+
+# ---- ASK_BRIDGE = {…} ------------------------------------------------------------------------------------
+
+
+@register
+def check_settings(**options: Any) -> list[CheckMessage]:
+    """Names that we know, values of the right kind."""
+    chosen = conf.chosen()
+    if not isinstance(chosen, dict):
+        return [
+            Error(
+                "ASK_BRIDGE is not a dictionary.", hint='Write ASK_BRIDGE = {"…": …}.', id="ask_bridge.E001"
+            )
+        ]
+    return [message for name, value in chosen.items() for message in _setting_messages(name, value)]
+
+
+def _setting_messages(name: str, value: Any) -> Iterator[CheckMessage]:
+    if name not in conf.DEFAULTS:
+        alike = get_close_matches(str(name).upper(), conf.DEFAULTS, 1)
+        known = f"Did you mean {alike[0]}?" if alike else f"There are {', '.join(sorted(conf.DEFAULTS))}."
+        yield Error(f"ASK_BRIDGE has no setting {name!r}.", hint=known, id="ask_bridge.E001")
+    elif name == "PERMISSIONS":
+        yield from _permissions_messages(value)
+    elif isinstance(conf.DEFAULTS[name], str):
+        if not isinstance(value, str):
+            yield Error(
+                f"ASK_BRIDGE[{name!r}] is no text.", hint='Write it in "quotes".', id="ask_bridge.E002"
+            )
+    else:
+        # A limit per minute can be switched off; without a thread or a place to wait nothing works.
+        least = 0 if name.endswith("_PER_MINUTE") else 1
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            yield Error(
+                f"ASK_BRIDGE[{name!r}] is {value!r}.",
+                hint=f"Give a whole number from {least} on; {conf.DEFAULTS[name]} is the default.",
+                id="ask_bridge.E002",
+            )
+
+
+def _permissions_messages(path: Any) -> Iterator[CheckMessage]:
+    try:
+        found = import_string(path)
+    except (ImportError, AttributeError, TypeError) as error:
+        reason = str(error)
+    else:
+        if isinstance(found, type) and issubclass(found, Permissions):
+            return
+        reason = f"{path} is no subclass of rooms.permissions.Permissions"
+    yield Error(
+        f"ASK_BRIDGE['PERMISSIONS'] cannot be used: {reason}.",
+        hint='Name your class as text, such as "portal.permissions.TeamPermissions".',
+        id="ask_bridge.E003",
+    )
+
+
+# ---- what stands around us -------------------------------------------------------------------------------
+
+
+@register
+def check_apps(**options: Any) -> list[CheckMessage]:
+    """The apps that our templates and logins come from."""
+    return [
+        Error(
+            f"Ask Bridge needs the app {name}.", hint=f'Add "{name}" to INSTALLED_APPS.', id="ask_bridge.E004"
+        )
+        for name in APPS
+        if not apps.is_installed(name)
+    ]
+
+
+@register
+def check_middleware(**options: Any) -> list[CheckMessage]:
+    """The middleware that knows who is there; a portal's own subclass will do."""
+    there = [_imported(path) for path in settings.MIDDLEWARE]
+    return [
+        Error(f"Ask Bridge needs {path}.", hint="Add it to MIDDLEWARE.", id="ask_bridge.E005")
+        for path in MIDDLEWARE
+        if not any(isinstance(one, type) and issubclass(one, import_string(path)) for one in there)
+    ]
+
+
+def _imported(path: str) -> Any:
+    try:
+        return import_string(path)
+    except ImportError:
+        return None  # Django says so itself
+
+
+@register(Tags.templates)
+def check_templates(**options: Any) -> list[CheckMessage]:
+    """An engine that finds our templates and gives them the request."""
+    ours = [engine for engine in engines.all() if isinstance(engine, DjangoTemplates)]
+    if not ours:
+        problem, hint = (
+            "Ask Bridge needs Django's own templates.",
+            "Add a DjangoTemplates backend to TEMPLATES.",
+        )
+    elif not any(CONTEXT_PROCESSOR in engine.engine.context_processors for engine in ours):
+        problem, hint = (
+            f"Ask Bridge needs {CONTEXT_PROCESSOR}.",
+            "Add it to the context_processors of TEMPLATES.",
+        )
+    else:
+        return []
+    return [Error(problem, hint=hint, id="ask_bridge.E006")]
+
+
+@register(Tags.urls)
+def check_addresses(**options: Any) -> list[CheckMessage]:
+    """Our pages are somewhere, and so is the one where people sign in."""
+    try:
+        reverse("ask_bridge:inbox")
+    except NoReverseMatch:
+        hint = 'Add path("ask/", include("rooms.urls")), at any prefix, to the urlpatterns.'
+        return [Error("The addresses of Ask Bridge are not included.", hint=hint, id="ask_bridge.E007")]
+    login = resolve_url(settings.LOGIN_URL)
+    try:
+        if not urlsplit(login).netloc:
+            resolve(urlsplit(login).path.removeprefix(get_script_prefix().rstrip("/")))
+    except Resolver404:
+        hint = 'Set LOGIN_URL to the name or address of your login page, such as "admin:login".'
+        return [Warning(f"There is no page to sign in at {login}.", hint=hint, id="ask_bridge.W001")]
+    return []
+
+
+@register(Tags.models)
+def check_databases(**options: Any) -> list[CheckMessage]:
+    """Rooms have members: they are in the database of the users."""
+    rooms, users = router.db_for_write(Room), router.db_for_write(get_user_model())
+    if rooms == users:
+        return []
+    return [
+        Error(
+            f"Ask Bridge is in the database “{rooms}”, the users are in “{users}”.",
+            hint="Let your database router keep the app ask_bridge where the users are.",
+            id="ask_bridge.E008",
+        )
+    ]
+
+
+# ---- live, and how many ----------------------------------------------------------------------------------
+
+
+@register
+def check_live(**options: Any) -> list[CheckMessage]:
+    """The ASGI application has our waits and streams in front."""
+    path = getattr(settings, "ASGI_APPLICATION", None)
+    if not path or _imported(path) is None or live.is_in_place:
+        return []
+    hint = (
+        "In asgi.py: application = with_live(application), from rooms.live. Until then pages and agents poll."
+    )
+    return [Warning(f"{path} knows nothing of Ask Bridge.", hint=hint, id="ask_bridge.W002")]
+
+
+@register(deploy=True)
+def check_processes(**options: Any) -> list[CheckMessage]:
+    """What holds for one process only, and cannot be seen from inside it."""
+    found: list[CheckMessage] = []
+    layer = get_channel_layer()
+    if layer is None or isinstance(layer, InMemoryChannelLayer):
+        found.append(
+            Warning(
+                "Processes cannot wake each other: the channel layer is in the memory of one.",
+                hint="Use a RedisPubSubChannelLayer, or silence this if one process serves all.",
+                id="ask_bridge.W003",
+            )
+        )
+    if connections[router.db_for_write(Room)].vendor == "sqlite":
+        found.append(
+            Warning(
+                "SQLite lets one process write at a time, and the others wait or fail.",
+                hint="Use PostgreSQL, or silence this if one process serves all.",
+                id="ask_bridge.W004",
+            )
+        )
+    return found

@@ -1,0 +1,6 @@
+"""Nobody sees anything without a login."""
+
+from tests.portal.hosts.base import *  # noqa: F403
+from tests.portal.hosts.base import MIDDLEWARE
+
+MIDDLEWARE = [*MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]

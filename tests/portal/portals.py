@@ -1,0 +1,103 @@
+"""Running portals: Django projects that are not ours, with Ask Bridge in them."""
+
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.actors import Agent, Person, eventually
+from tests.processes import ROOT, START_SECONDS, Site, clean_environment
+
+PASSWORD = secrets.token_urlsafe(12)
+ASGI_SERVER = ["-m", "daphne", "-b", "127.0.0.1", "-p", "PORT"]
+# Insecure is only that it serves static files, too.
+WSGI_SERVER = ["-m", "django", "runserver", "127.0.0.1:PORT", "--noreload", "--insecure"]
+
+
+class Portal(Site):
+    """A server process of somebody else's project; what it says is in `log`."""
+
+    def __init__(
+        self, command: list[str], folder: Path, environment: dict[str, str], prefix: str = "/ask"
+    ) -> None:
+        self.port = free_port()
+        self.prefix = prefix
+        self.log = folder / "server.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [part.replace("PORT", str(self.port)) for part in command],
+                cwd=folder,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        eventually(self._is_up, START_SECONDS)
+
+    def _is_up(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return self.request("GET", f"{self.prefix}/healthz").status == 200
+        except OSError:
+            return False
+
+    def agent(self, room: str, key: str) -> Agent:
+        return Agent(self, room, key, self.prefix)
+
+    def person(self, username: str, password: str, login_address: str) -> Person:
+        """Somebody who signed in as the portal wants it."""
+        kind = type("PortalPerson", (Person,), {"prefix": self.prefix, "login_address": login_address})
+        return kind(self, username, password)  # type: ignore[no-any-return]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class World:
+    """A running portal out of `hosts/`, two people in it, and an agent."""
+
+    portal: Portal
+    agent: Agent
+    environment: dict[str, str]
+    # The path that everything of the portal is below.
+    root: str
+
+    def person(self, name: str) -> Person:
+        return self.portal.person(f"{name}@x.org", PASSWORD, f"{self.root}/entrance/")
+
+    def run(self, *command: str) -> str:
+        return run(self.environment, *command)
+
+
+@contextmanager
+def host(
+    settings: str, data: Path, server: list[str], prefix: str = "/ask", root: str = ""
+) -> Iterator[World]:
+    """The portal of these settings, on a database of its own."""
+    environment = clean_environment(data) | {
+        "DJANGO_SETTINGS_MODULE": f"tests.portal.hosts.{settings}",
+        "PYTHONPATH": str(ROOT),
+        "HOST_DATA": str(data),
+    }
+    key = run(environment, "tests.portal.hosts.prepare", PASSWORD).split()[-1]
+    portal = Portal([sys.executable, *server], data, environment, f"{root}{prefix}")
+    try:
+        yield World(portal, portal.agent("lobby", key), environment, root)
+    finally:
+        portal.end()
+
+
+def run(environment: dict[str, str], module: str, *arguments: str) -> str:
+    """What a Python module prints that has to succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,133 @@
+"""examples/portal in a real browser, with Ask Bridge from the built wheel."""
+
+import json
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.actors import Agent, Person
+from tests.browser.conftest import violations_in
+from tests.portal.machines import Machine
+from tests.portal.portals import Portal
+from tests.processes import ROOT
+
+PREFIX = "/werkzeuge/fragen"
+PASSWORD = secrets.token_urlsafe(12)
+# Members of no room: they see the one of their team.
+PEOPLE = """
+from people.models import Person
+team = {"team": "plattform", "password": %r}
+Person.objects.create_user("ana", first_name="Ana", last_name="Costa", **team)
+Person.objects.create_user("gast", is_guest=True, **team)
+Person.objects.create_user("ben", password=%r, team="vertrieb")
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    portal: Portal
+    agent: Agent
+
+    def person(self, name: str) -> Person:
+        return self.portal.person(name, PASSWORD, "/anmelden/")
+
+
+@pytest.fixture(scope="module")
+def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    folder = tmp_path_factory.mktemp("sample") / "portal"
+    shutil.copytree(ROOT / "examples" / "portal", folder, ignore=shutil.ignore_patterns("*.sqlite3", ".venv"))
+
+    def manage(*arguments: str) -> str:
+        return portal_machine.check("python", "manage.py", *arguments, cwd=folder)
+
+    manage("check", "--fail-level", "WARNING")
+    manage("makemigrations", "--check", "--dry-run")
+    manage("migrate", "--verbosity", "0")
+    manage("createroom", "plattform", "--name", "Team Plattform")
+    manage("shell", "-v0", "-c", PEOPLE % (PASSWORD, PASSWORD))
+    key = manage("createkey", "plattform", "--label", "first-agent").strip()
+    server = [str(portal_machine.python), "manage.py", "runserver", "PORT", "--noreload"]
+    portal = Portal(server, folder, portal_machine.environment(), PREFIX)
+    try:
+        yield Sample(portal, portal.agent("plattform", key))
+    finally:
+        portal.end()
+
+
+@pytest.fixture
+def sign_in(sample: Sample, chromium: Browser) -> Iterator[Callable[[str], Page]]:
+    """Through the portal's own door; an error or a violated policy fails the test."""
+    pages: list[Page] = []
+    errors: list[str] = []
+
+    def start(username: str) -> Page:
+        page = chromium.new_page(base_url=f"http://127.0.0.1:{sample.portal.port}")
+        pages.append(page)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.extend(violations_in(message.text)))
+        page.goto(f"{PREFIX}/")
+        page.get_by_label("Benutzername").fill(username)
+        page.get_by_label("Passwort").fill(PASSWORD)
+        with page.expect_response(lambda response: "/stream" in response.url):
+            page.get_by_role("button", name="Anmelden").click()
+        return page
+
+    yield start
+    for page in pages:
+        page.close()
+    assert errors == []
+
+
+def style(page: Page, selector: str, name: str) -> str:
+    found = page.locator(selector).first.evaluate(f"element => getComputedStyle(element)[{json.dumps(name)}]")
+    return str(found)
+
+
+def test_a_question_is_answered_in_the_portal_in_german(
+    sample: Sample, sign_in: Callable[[str], Page]
+) -> None:
+    page = sign_in("ana")
+    expect(page.get_by_role("heading", name="Eingang")).to_be_visible()
+    with sample.agent.asking(wait=30) as asking:
+        card = page.get_by_role("article").filter(has_text="Which database?")
+        expect(card).to_contain_text("Agent wartet")
+        page.wait_for_timeout(500)  # a card that has just come takes no click
+        card.get_by_text("SQLite").click()
+        assert asking.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
+        expect(card).to_contain_text("Selbst beantwortet")
+    # The portal's own app has heard of it.
+    page.get_by_role("link", name="Schwarzes Brett").click()
+    expect(page.get_by_role("listitem").first).to_contain_text("Beantwortet, Ana Costa")
+
+
+def test_it_has_the_look_of_the_portal_and_leaves_the_portal_its_own(
+    sign_in: Callable[[str], Page],
+) -> None:
+    page = sign_in("ana")
+    expect(page.get_by_role("navigation", name="Portal")).to_be_visible()
+    assert page.title().endswith("– Portal")
+    assert style(page, ".ask-bridge", "fontFamily").startswith("Georgia")
+    assert style(page, ".logo-ground", "fill") == "rgb(122, 31, 162)"
+    assert style(page, ".portal-bar .button", "minHeight") == "auto"
+    assert style(page, ".portal-bar .button", "backgroundColor") == "rgb(233, 216, 244)"
+
+
+def test_its_permissions_hold(sample: Sample) -> None:
+    question = sample.agent.ask()
+    assert sample.person("ben").get(f"{PREFIX}/rooms/plattform").status == 404
+    guest = sample.person("gast")
+    form = guest.form_of(question)
+    name, value = form["fields"]["SQLite"]
+    assert guest.post(form["action"], {name: value}).status == 403
+    told = guest.post(form["action"], {name: value}, HX_Request="true")
+    assert told.status == 422
+    assert "nur Lesen erlaubt" in told.text
+    assert sample.agent.read(question["id"])["status"] == "open"
+
+
+def test_nothing_went_wrong_unseen(sample: Sample) -> None:
+    assert "Internal Server Error" not in sample.portal.log.read_text()

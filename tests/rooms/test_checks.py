@@ -1,0 +1,124 @@
+"""`manage.py check` says what a portal's settings lack, and what to do."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings as ours
+from django.core.checks import CheckMessage, run_checks
+
+from rooms import conf, live
+
+
+def found(**options: Any) -> dict[str, CheckMessage]:
+    """What the checks of Ask Bridge have to say, by id."""
+    messages = run_checks(**options)
+    return {str(message.id): message for message in messages if str(message.id).startswith("ask_bridge.")}
+
+
+@pytest.fixture(autouse=True)
+def everything_is_said(settings: Any) -> None:
+    """The site silences what its own `serve` takes care of."""
+    settings.SILENCED_SYSTEM_CHECKS = []
+
+
+def test_the_site_itself_is_clean() -> None:
+    assert found() == {}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named", "hint"),
+    [
+        ({"ASK_PER_MINUTE": 1}, "ASK_PER_MINUTE", "Did you mean ASKS_PER_MINUTE?"),
+        ({"asks_per_minute": 1}, "asks_per_minute", "Did you mean ASKS_PER_MINUTE?"),
+        ({"XYZ": 1}, "XYZ", "There are ANSWERS_PER_MINUTE, "),
+        (["ASKS_PER_MINUTE"], "not a dictionary", "ASK_BRIDGE = {"),
+    ],
+)
+def test_names_that_nobody_knows(settings: Any, chosen: Any, named: str, hint: str) -> None:
+    settings.ASK_BRIDGE = chosen
+    error = found()["ask_bridge.E001"]
+    assert named in error.msg
+    assert hint in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ASKS_PER_MINUTE", "600"),
+        ("ASKS_PER_MINUTE", -1),
+        ("ASKS_PER_MINUTE", True),
+        ("DATABASE_THREADS", 0),
+        ("METRICS_TOKEN", None),
+    ],
+)
+def test_values_of_the_wrong_kind(settings: Any, name: str, value: Any) -> None:
+    settings.ASK_BRIDGE = {name: value}
+    assert name in found()["ask_bridge.E002"].msg
+
+
+def test_every_default_and_a_limit_of_none_are_right(settings: Any) -> None:
+    settings.ASK_BRIDGE = {**conf.DEFAULTS, "ASKS_PER_MINUTE": 0}
+    assert found() == {}
+
+
+@pytest.mark.parametrize("path", ["portal.nowhere.Rules", "Rules", "rooms.permissions.permissions", None])
+def test_permissions_that_are_none(settings: Any, path: Any) -> None:
+    settings.ASK_BRIDGE = {"PERMISSIONS": path}
+    assert "ask_bridge.E003" in found()
+
+
+@pytest.mark.parametrize("name", ["django_htmx", "django.contrib.staticfiles"])
+def test_a_missing_app(settings: Any, name: str) -> None:
+    settings.INSTALLED_APPS = [app for app in ours.INSTALLED_APPS if app != name]
+    assert name in found()["ask_bridge.E004"].msg
+
+
+@pytest.mark.parametrize("part", ["SessionMiddleware", "CsrfViewMiddleware", "AuthenticationMiddleware"])
+def test_a_missing_middleware(settings: Any, part: str) -> None:
+    settings.MIDDLEWARE = [path for path in ours.MIDDLEWARE if not path.endswith(part)]
+    assert part in found()["ask_bridge.E005"].msg
+
+
+def test_templates_without_the_request(settings: Any) -> None:
+    [engine] = ours.TEMPLATES
+    settings.TEMPLATES = [{**engine, "OPTIONS": {"context_processors": []}}]
+    assert "context_processors.request" in found()["ask_bridge.E006"].msg
+    settings.TEMPLATES = []
+    assert "Django's own templates" in found()["ask_bridge.E006"].msg
+
+
+def test_addresses_that_are_not_included(settings: Any) -> None:
+    settings.ROOT_URLCONF = "django.contrib.auth.urls"
+    assert "rooms.urls" in str(found()["ask_bridge.E007"].hint)
+
+
+def test_a_login_that_leads_nowhere(settings: Any) -> None:
+    settings.LOGIN_URL = "/accounts/login/"
+    assert "/accounts/login/" in found()["ask_bridge.W001"].msg
+    settings.LOGIN_URL = "https://login.example.org/"  # somebody else's business
+    assert found() == {}
+
+
+class UsersElsewhere:
+    def db_for_write(self, model: Any, **hints: Any) -> str:
+        return "people" if model._meta.app_label == "auth" else "default"
+
+
+def test_users_in_another_database(settings: Any) -> None:
+    settings.DATABASE_ROUTERS = ["tests.rooms.test_checks.UsersElsewhere"]
+    assert "“people”" in found()["ask_bridge.E008"].msg
+
+
+def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.ASGI_APPLICATION = "django.core.handlers.asgi.ASGIHandler"
+    monkeypatch.setattr(live, "is_in_place", False)
+    assert "with_live" in str(found()["ask_bridge.W002"].hint)
+    live.with_live(live.with_live)  # anywhere in the application, under whatever wraps it
+    assert found() == {}
+
+
+def test_one_process_only_is_said_before_deployment(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rooms.checks.connections", {"default": type("SQLite", (), {"vendor": "sqlite"})})
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    assert set(found(include_deployment_checks=True)) == {"ask_bridge.W003", "ask_bridge.W004"}
+    assert found() == {}
