@@ -161,8 +161,11 @@ def key_from_header(authorization: str) -> AgentKey:
     if scheme.lower() != "bearer" or not match:
         raise BadKey
     lookup, secret = match.groups()
-    key = AgentKey.objects.usable().select_related("room").filter(lookup=lookup).first()
-    if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest):
+    try:
+        key = AgentKey.objects.select_related("room").get(lookup=lookup)
+    except AgentKey.DoesNotExist:
+        raise BadKey from None
+    if not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
         raise BadKey
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:

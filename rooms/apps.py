@@ -13,13 +13,13 @@ class RoomsConfig(AppConfig):
         from django.core.signals import request_started
         from django.db.models.signals import post_delete, post_save
 
-        from rooms import announcements, audit, checks, wsgi  # noqa: F401 -- the checks register themselves
+        from rooms import audit, checks, wsgi  # noqa: F401 -- the checks register themselves
         from rooms.hub import hub
         from rooms.models import Membership
-        from rooms.signals import room_changed
+        from rooms.signals import result_ready, room_changed
 
+        result_ready.connect(hub.hand_over, dispatch_uid="ask_bridge.hub")
         room_changed.connect(hub.announce, dispatch_uid="ask_bridge.hub")
-        room_changed.connect(announcements.announce_question, dispatch_uid="ask_bridge.announcements")
         request_started.connect(wsgi.sweep_in_passing, WSGIHandler, dispatch_uid="ask_bridge.wsgi")
         post_save.connect(audit.record_saved_member, Membership, dispatch_uid="ask_bridge.audit")
         post_delete.connect(audit.record_removed_member, Membership, dispatch_uid="ask_bridge.audit")

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
@@ -38,12 +39,21 @@ STREAM_HEADERS = {
 class Exchange:
     """One request and the way to answer it."""
 
-    request: ASGIRequest
     scope: Scope
     receive: Receive
     send: Send
     application: Application
     has_started: bool = False
+    body: bytes = b""
+
+    @cached_property
+    def request(self) -> ASGIRequest:
+        return ASGIRequest(self.scope, BytesIO(self.body))
+
+    def rest(self) -> None:
+        """Before a long sleep: let go of the request, which can be made anew, and of its body."""
+        self.__dict__.pop("request", None)
+        self.body = b""
 
     async def respond(
         self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
@@ -93,18 +103,16 @@ class Exchange:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         # Our own server passes on only the length of a body over the limit.
         declared = int(self.request.META.get("CONTENT_LENGTH") or 0)
-        body = BytesIO()
+        self.rest()
         while True:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 break
-            body.write(message.get("body", b""))
-            if limit is not None and max(declared, body.tell()) > limit:
+            self.body += message.get("body", b"")
+            if limit is not None and max(declared, len(self.body)) > limit:
                 raise problems.too_large(limit)
             if not message.get("more_body", False):
                 break
-        body.seek(0)
-        self.request = ASGIRequest(self.scope, body)
 
     async def keep_alive(self) -> None:
         """A blank before the JSON that is still to come, so that proxies see a living connection."""

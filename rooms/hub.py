@@ -19,7 +19,7 @@ from rooms import access, frames, lifecycle, presence, problems
 from rooms.conf import setting
 from rooms.database import in_database
 from rooms.models import AgentKey, Question, Room
-from rooms.sleepers import Sleeper, Viewer
+from rooms.sleepers import Sleeper, Viewer, Waiter
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class Hub:
         self.is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._waits: dict[str, set[Sleeper]] = defaultdict(set)
+        self._waits: dict[str, set[Waiter]] = defaultdict(set)
         self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
         self._heard: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
@@ -151,12 +151,12 @@ class Hub:
 
     # ---- who sleeps here
 
-    def add_wait(self, question_id: str, sleeper: Sleeper) -> None:
+    def add_wait(self, question_id: str, sleeper: Waiter) -> None:
         if len(self._waits.get(question_id, ())) >= setting("WAITS_PER_QUESTION"):
             raise problems.too_many("Too many wait for this question already")
         self._waits[question_id].add(sleeper)
 
-    def remove_wait(self, question_id: str, sleeper: Sleeper) -> bool:
+    def remove_wait(self, question_id: str, sleeper: Waiter) -> bool:
         """True if nobody else in this process waits for the question."""
         _discard(self._waits, question_id, sleeper)
         return question_id not in self._waits
@@ -196,6 +196,15 @@ class Hub:
 
     # ---- hints
 
+    def hand_over(self, question: Question, **signal: Any) -> None:
+        """A result, for the agents that wait for it in this process: nothing comes before them."""
+        if self._loop is not None and question.pk in self._waits:
+            self._loop.call_soon_threadsafe(self._hand_over, question)
+
+    def _hand_over(self, question: Question) -> None:
+        for waiter in self._waits.get(question.pk, ()):
+            waiter.give(question)
+
     def announce(self, room_id: int, question_id: str | None, is_settled: bool, **signal: Any) -> None:
         """A room changed, as told from any thread after commit."""
         self._send({"room_id": room_id, "settled": question_id if is_settled else None})
@@ -219,17 +228,17 @@ class Hub:
 
     def _announce_here(self, hint: dict[str, Any]) -> None:
         self._take(hint)
-        task = asyncio.create_task(self._announce_elsewhere(hint))
-        self._announcing.add(task)
-        task.add_done_callback(self._announcing.discard)
+        if _reaches_others(get_channel_layer()):
+            task = asyncio.create_task(self._announce_elsewhere(hint))
+            self._announcing.add(task)
+            task.add_done_callback(self._announcing.discard)
 
     async def _announce_elsewhere(self, hint: dict[str, Any]) -> None:
-        layer = get_channel_layer()
-        if layer is None:
-            return
         try:
             async with asyncio.timeout(ANNOUNCE_SECONDS):
-                await layer.group_send(GROUP, {"type": "hint", "origin": self.origin, "hint": hint})
+                await get_channel_layer().group_send(
+                    GROUP, {"type": "hint", "origin": self.origin, "hint": hint}
+                )
             self._note_layer(None)
         except Exception as problem:
             self._note_layer(problem)
@@ -249,8 +258,8 @@ class Hub:
                 feed.push([frames.answering_frame(**hint["answering"])])
             return
         # Agents first: rendering cards can wait for the millisecond that this takes.
-        for sleeper in self._waits.get(hint["settled"], ()):
-            sleeper.wake()
+        for waiter in self._waits.get(hint["settled"], ()):
+            waiter.wake()
         for sleeper in self._listeners.get(hint["room_id"], ()):
             sleeper.wake()
         if feed:
@@ -258,7 +267,7 @@ class Hub:
 
     async def _listen(self) -> None:
         layer = get_channel_layer()
-        if layer is None:
+        if not _reaches_others(layer):
             return
         while True:
             try:
@@ -288,8 +297,8 @@ class Hub:
     async def _look_again(self) -> None:
         if self._waits:
             for question_id in await in_database(_settled_among, list(self._waits)):
-                for sleeper in self._waits.get(question_id, ()):
-                    sleeper.wake()
+                for waiter in self._waits.get(question_id, ()):
+                    waiter.wake()
         watched = self._feeds.keys() | self._listeners.keys()
         if watched:
             for room_id, revision in await in_database(_revisions_of, list(watched)):
@@ -341,7 +350,7 @@ class Hub:
                     viewer.leave()
 
 
-def _discard(sleepers: dict[Any, set[Sleeper]], name: Any, sleeper: Sleeper) -> None:
+def _discard(sleepers: dict[Any, set[Any]], name: Any, sleeper: Sleeper) -> None:
     sleepers[name].discard(sleeper)
     if not sleepers[name]:
         del sleepers[name]

@@ -8,7 +8,7 @@
     wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
 
 Each verb on a question is one transaction. It changes the question only if it is still in the state that the
-verb needs, takes the room's next revision, leaves an audit entry, and sends `room_changed` after commit. The
+verb needs, takes the room's next revision, leaves an audit entry, and sends its signals after commit. The
 first to settle a question wins in the database; everybody else gets `AlreadySettled` with the question as it
 is now.
 """
@@ -20,8 +20,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db import IntegrityError, connections, transaction
 from django.utils import timezone
 
 from rooms import audit
@@ -39,7 +38,7 @@ from rooms.models import (
     Room,
 )
 from rooms.payload import Ask, Choice, check_choices, check_reply, parse_prompts
-from rooms.signals import room_changed
+from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
 # a killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.
@@ -50,6 +49,13 @@ PAUSE_SECONDS = 3
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200
+
+
+# One statement where Django's own would be two: every change of every question begins with it.
+NEXT_REVISION = (
+    f"UPDATE {Room._meta.db_table} SET revision = revision + 1, changed_at = %s "  # noqa: S608 - a name of ours
+    "WHERE id = %s RETURNING revision, archived_at"
+)
 
 
 # What `request.user` is; the pages let only signed-in people come this far.
@@ -108,12 +114,15 @@ def ask(
         asked_at=now,
         expires_at=now + timedelta(seconds=timeout) if timeout else None,
     )
+    # Known to have none, so that nobody looks for it.
+    question._state.fields_cache["answer"] = None
     try:
         with writing():
             # With the room's row locked: archiving comes before this ask or finds its question.
-            revision = _next_revision(room.pk, question.pk, in_active_room=True)
+            revision = _next_revision(room.pk, in_active_room=True)
             question.position = question.revision = revision
             question.save(force_insert=True)
+            _announce(room.pk, revision, question.pk, asked=question)
             audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
     except IntegrityError:
         # The same ask came in twice at once, and the other one was first.
@@ -121,8 +130,6 @@ def ask(
         if not before:
             raise
         return before, False
-    # Known to have none, so that nobody looks for it.
-    question._state.fields_cache["answer"] = None
     return question, True
 
 
@@ -225,7 +232,7 @@ def _settle(
     with writing():
         # What the agent itself reports has reached it.
         told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
-        revision = _next_revision(question.room_id, question.pk, is_settled=True)
+        revision = _next_revision(question.room_id)
         won = (
             Question.objects.open()
             .filter(pk=question.pk)
@@ -244,12 +251,18 @@ def _settle(
                 given.save(force_insert=True)
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
+            # Nobody else can change it before the commit: this is what everybody will read.
+            settled = _read(question)
+            _announce(question.room_id, revision, question.pk, settled=settled)
         else:
             transaction.set_rollback(True, using=alias())
-    settled = Question.objects.with_answer().get(pk=question.pk)
     if not won:
-        raise AlreadySettled(settled)
+        raise AlreadySettled(_read(question))
     return settled
+
+
+def _read(question: Question) -> Question:
+    return Question.objects.with_answer().get(pk=question.pk)
 
 
 def _person(user: Person | None) -> dict[str, Any]:
@@ -330,8 +343,11 @@ def _change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> bo
     if room_id is None:
         return False
     with writing():
-        won = changeable.update(revision=_next_revision(room_id, question_id), **fields)
-        if not won:
+        revision = _next_revision(room_id)
+        won = changeable.update(revision=revision, **fields)
+        if won:
+            _announce(room_id, revision, question_id)
+        else:
             transaction.set_rollback(True, using=alias())
     return won > 0
 
@@ -388,21 +404,41 @@ def post_message(room: Room, **fields: Any) -> Message:
     with writing():
         message.position = _next_revision(room.pk)
         message.save(force_insert=True)
+        _announce(room.pk, message.position)
     return message
 
 
-def _next_revision(
-    room_id: int, question_id: str | None = None, *, is_settled: bool = False, in_active_room: bool = False
-) -> int:
+def _next_revision(room_id: int, *, in_active_room: bool = False) -> int:
     """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
-    rooms = (Room.objects.active() if in_active_room else Room.objects).filter(pk=room_id)
-    if not rooms.update(revision=F("revision") + 1, changed_at=timezone.now()):
+    connection = connections[alias()]
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_REVISION, [now, room_id])
+        found = cursor.fetchone()
+    if found is None or (in_active_room and found[1]):
         raise RoomArchived
-    revision = Room.objects.values_list("revision", flat=True).get(pk=room_id)
-    transaction.on_commit(
-        lambda: room_changed.send_robust(
-            Room, room_id=room_id, revision=revision, question_id=question_id, is_settled=is_settled
-        ),
-        using=alias(),
-    )
+    revision: int = found[0]
     return revision
+
+
+def _announce(
+    room_id: int,
+    revision: int,
+    question_id: str | None = None,
+    *,
+    asked: Question | None = None,
+    settled: Question | None = None,
+) -> None:
+    """After commit: first who waits for the result, then who watches the room, then the portal."""
+
+    def send() -> None:
+        if settled:
+            result_ready.send_robust(Question, question=settled)
+        hint = {"question_id": question_id, "is_settled": settled is not None}
+        room_changed.send_robust(Room, room_id=room_id, revision=revision, **hint)
+        if asked:
+            question_asked.send_robust(Question, question=asked)
+        if settled:
+            question_settled.send_robust(Question, question=settled)
+
+    transaction.on_commit(send, using=alias())

@@ -8,12 +8,11 @@ sleeps in the hub, and hops again when there is news.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from io import BytesIO
 from typing import Any
 
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest, get_script_prefix
+from django.core.handlers.asgi import get_script_prefix
 from django.http import Http404
 from django.urls import Resolver404, resolve
 
@@ -98,7 +97,7 @@ def with_live(application: Application) -> Application:
         elif scope["type"] == "http" and (found := _find(scope)):
             await hub.start()
             view, path = found
-            exchange = Exchange(ASGIRequest(scope, BytesIO()), scope, receive, send, application)
+            exchange = Exchange(scope, receive, send, application)
             await _run(view, exchange, path)
         else:
             if scope["type"] == "http":

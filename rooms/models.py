@@ -144,6 +144,10 @@ class AgentKey(models.Model):
     def is_alive(self) -> bool:
         return self.revoked_at is None and not self.has_expired
 
+    @property
+    def is_usable(self) -> bool:
+        return self.is_alive and self.room.archived_at is None
+
 
 class QuestionQuerySet(models.QuerySet["Question"]):
     def open(self) -> Self:

@@ -13,3 +13,6 @@ question_settled = Signal()
 # `is_settled`: whether this is the change that settled it.
 # Listeners get a hint, not the truth: they read the database for what is there now.
 room_changed = Signal()
+
+# The same `question` as for `question_settled`, before everything else: agents wait for it.
+result_ready = Signal()

@@ -1,51 +1,81 @@
 """Those who sleep in the hub until there is news for them."""
 
 import asyncio
-from collections import deque
 from typing import Any
 
 from rooms.frames import Frame
+from rooms.models import Question
 
 # A viewer that lets so many frames pile up is dropped and comes back by replay.
 VIEWER_BACKLOG = 500
 
 
 class Sleeper:
-    """Somebody who sleeps until there is news, the client leaves or the process stops."""
+    """Somebody who sleeps until there is news, the client leaves or the process stops.
 
-    # The agent's key, for as long as it is alive; None for people.
-    key_id: int | None = None
+    There are thousands of these, so each is as small as it can be.
+    """
+
+    __slots__ = ("_alarm", "_has_news", "is_gone", "is_refused", "key_id")
 
     def __init__(self) -> None:
-        self.news = asyncio.Event()
+        # The agent's key, for as long as it is alive; None for people.
+        self.key_id: int | None = None
         self.is_gone = False
         self.is_refused = False
+        self._has_news = False
+        self._alarm: asyncio.Future[None] | None = None
 
     def wake(self) -> None:
-        self.news.set()
+        self._has_news = True
+        self._ring()
 
     def leave(self) -> None:
         self.is_gone = True
-        self.news.set()
+        self.wake()
 
     def refuse(self) -> None:
         """The key was revoked: there is nothing more to wait for."""
         self.is_refused = True
-        self.news.set()
+        self.wake()
 
     async def sleep(self, seconds: float) -> bool:
         """Until woken, or False after `seconds`."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self.news.wait()
-        except TimeoutError:
-            return False
-        self.news.clear()
-        return True
+        if not self._has_news:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.create_future()
+            clock = loop.call_later(seconds, self._ring)
+            try:
+                await self._alarm
+            finally:
+                clock.cancel()
+                self._alarm = None
+        was_woken, self._has_news = self._has_news, False
+        return was_woken
+
+    def _ring(self) -> None:
+        if self._alarm and not self._alarm.done():
+            self._alarm.set_result(None)
+
+
+class Waiter(Sleeper):
+    """An agent that waits for the result of one question."""
+
+    __slots__ = ("question",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.question: Question | None = None
+
+    def give(self, question: Question) -> None:
+        self.question = question
+        self.wake()
 
 
 class Viewer(Sleeper):
     """A page that watches some rooms: gets its frames pushed."""
+
+    __slots__ = ("_frames", "language", "many_rooms", "room_ids", "session_key", "user_id")
 
     def __init__(
         self,
@@ -62,7 +92,7 @@ class Viewer(Sleeper):
         self.room_ids = room_ids
         self.language = language
         self.many_rooms = many_rooms
-        self._frames: deque[Frame] = deque()
+        self._frames: list[Frame] = []
 
     def push(self, frames: list[Frame]) -> None:
         self._frames.extend(frames)
@@ -77,12 +107,12 @@ class Viewer(Sleeper):
             for frame in self._frames
             if frame.room != room or frame.revision is None or frame.revision > revision
         ]
-        self._frames = deque([*frames, *newer])
+        self._frames = [*frames, *newer]
 
     def take(self) -> bytes:
         """All frames that wait to be sent."""
         frames = [
             frame.encode(self.user_id, self.language, many_rooms=self.many_rooms) for frame in self._frames
         ]
-        self._frames.clear()
+        self._frames = []
         return b"".join(frames)

@@ -29,34 +29,17 @@ async def stream_inbox(exchange: Exchange) -> None:
 
 
 async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
-    asked = exchange.request
-    session_key = asked.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    user_id, rooms = await in_database(_watchable_rooms, session_key, slug)
-    if asked.GET.get("person", str(user_id)) != str(user_id):
-        # Somebody else has signed in since in this browser: their changes are not for the old page.
-        raise access.SignedOut
-    language = page_language(asked.GET.get("language", ""))
-    room_ids = {room.pk for room in rooms}
-    viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
-    hub.welcome(viewer)
+    viewer, rooms = await _let_in(exchange.request, slug)
     watching = None
     try:
         heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
         await exchange.open_stream()
         watching = exchange.watch(viewer)
-        told = cursors(asked, slug)
-        for room, since in beginnings(told, rooms):
-            if since is None:
-                viewer.catch_up(room.slug, *await in_database(frames.open_frames, room.pk))
-            elif since < 0:
-                viewer.catch_up(room.slug, room.revision, [frames.reset_frame(room.slug, room.revision)])
-            elif since != heard[room.pk]:
-                # The feed may be ahead of what was read before joining it, and does not repeat itself.
-                viewer.catch_up(
-                    room.slug, *await in_database(frames.frames_after, room.pk, since, [language])
-                )
-        viewer.push([frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}])
+        await _catch_up(viewer, cursors(exchange.request, slug), rooms, heard)
         await exchange.write(viewer.take())
+        # A page sleeps most of its life, and there are thousands: it keeps nothing of its beginning.
+        exchange.rest()
+        del rooms, heard
         while not viewer.is_gone and not hub.is_closing:
             was_woken = await viewer.sleep(COMMENT_SECONDS)
             await exchange.write(viewer.take() if was_woken else b": still here\n\n")
@@ -65,6 +48,34 @@ async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
         if watching:
             watching.cancel()
     await exchange.finish()
+
+
+async def _let_in(request: HttpRequest, slug: str | None) -> tuple[Viewer, list[Room]]:
+    """A viewer for the person's page and the rooms that it watches, if it may."""
+    session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    user_id, rooms = await in_database(_watchable_rooms, session_key, slug)
+    if request.GET.get("person", str(user_id)) != str(user_id):
+        # Somebody else has signed in since in this browser: their changes are not for the old page.
+        raise access.SignedOut
+    language = page_language(request.GET.get("language", ""))
+    room_ids = {room.pk for room in rooms}
+    viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
+    hub.welcome(viewer)
+    return viewer, rooms
+
+
+async def _catch_up(viewer: Viewer, told: dict[str, str], rooms: list[Room], heard: dict[int, int]) -> None:
+    """What the page missed, before what comes; `heard` is where the feeds were when it joined them."""
+    for room, since in beginnings(told, rooms):
+        if since is None:
+            viewer.catch_up(room.slug, *await in_database(frames.open_frames, room.pk))
+        elif since < 0:
+            viewer.catch_up(room.slug, room.revision, [frames.reset_frame(room.slug, room.revision)])
+        elif since != heard[room.pk]:
+            # The feed may be ahead of what was read before joining it, and does not repeat itself.
+            missed = await in_database(frames.frames_after, room.pk, since, [viewer.language])
+            viewer.catch_up(room.slug, *missed)
+    viewer.push([frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}])
 
 
 def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room]]:

@@ -18,7 +18,7 @@ from rooms.frames import encode_event
 from rooms.hub import hub
 from rooms.models import Question, Room
 from rooms.payload import PAGE_LIMIT
-from rooms.sleepers import Sleeper
+from rooms.sleepers import Sleeper, Waiter
 
 
 async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
@@ -46,25 +46,28 @@ async def wait_until_settled(
     `still_waiting` is called whenever nothing has happened for a while.
     """
     clock = asyncio.get_running_loop().time
-    sleeper = Sleeper()
+    sleeper = Waiter()
     hub.add_wait(question_id, sleeper)
     watching = None
     try:
         question, sleeper.key_id = await in_database(_start_waiting, exchange.request, question_id)
         watching = exchange.watch(sleeper)
+        exchange.rest()
         deadline = clock() + seconds
-        while question.is_open and not sleeper.is_gone and not hub.is_closing:
+        while question is None and not sleeper.is_gone and not hub.is_closing:
             if sleeper.is_refused:
                 raise access.BadKey
             left = deadline - clock()
             nap = min(left, COMMENT_SECONDS) if still_waiting else left
-            was_woken = await sleeper.sleep(nap)
-            if was_woken or nap == left:
-                question = await in_database(_read_question, question_id)
+            if await sleeper.sleep(nap):
+                question = sleeper.question
+                # When everybody is sent away at once, there is no time to look again for each.
+                if question is None and not hub.is_closing:
+                    question = await in_database(_settled_question, question_id)
+            elif nap == left:
+                break
             elif still_waiting:
                 await still_waiting()
-            if not was_woken and nap == left:
-                break
     finally:
         nobody_else_waits = hub.remove_wait(question_id, sleeper)
         if watching:
@@ -73,19 +76,28 @@ async def wait_until_settled(
         if nobody_else_waits:
             await in_database(lifecycle.wait_ended, question_id)
         return None
+    if question is None:
+        question = await in_database(_read_question, question_id)
     if question.is_open and nobody_else_waits and not hub.is_closing:
         # From here on nothing tells whether the agent is still there, but that it comes back.
         await in_database(lifecycle.wait_paused, question_id)
     return question
 
 
-def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question, int]:
+def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question | None, int]:
+    """The question if it is settled already, and the key."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
     question = access.question_of_key(key, question_id)
-    if question.is_open:
-        # What settles it meanwhile wakes this wait: it has joined the hub before.
-        lifecycle.wait_started(question_id)
-    return question, key.pk
+    if not question.is_open:
+        return question, key.pk
+    # What settles it meanwhile wakes this wait: it has joined the hub before.
+    lifecycle.wait_started(question_id)
+    return None, key.pk
+
+
+def _settled_question(question_id: str) -> Question | None:
+    question = _read_question(question_id)
+    return None if question.is_open else question
 
 
 def _read_question(question_id: str) -> Question:
