@@ -91,6 +91,8 @@ class SiteRequest(WebRequest):
 
     body_bytes = 0
     unread_bytes = 0
+    requestHeaders: Headers
+    responseHeaders: Headers
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Leave forms to Django: Twisted would read them too, for nothing, and refuse some without a word."""
@@ -112,8 +114,7 @@ class SiteRequest(WebRequest):
         finally:
             transport.send_collected()
         if message.get("more_body"):
-            # A stream lives long and keeps nothing of its beginning.
-            self.requestHeaders = self.responseHeaders = NO_HEADERS
+            self.responseHeaders = NO_HEADERS  # sent; a stream lives long and need not keep them
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a body only up to the limit: Daphne would take any size into memory."""
@@ -128,7 +129,9 @@ class SiteRequest(WebRequest):
         if self.body_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             self.content.truncate(0)
             self.requestHeaders.setRawHeaders(b"content-length", [b"%d" % self.body_bytes])
-        return super().process()
+        processed = super().process()
+        self.requestHeaders = NO_HEADERS  # the application has its own; a wait need not keep both
+        return processed
 
 
 class SiteFactory(HTTPFactory):

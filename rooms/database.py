@@ -6,7 +6,7 @@ while they sleep. So each of their reads and writes is one hop to this small poo
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
@@ -25,6 +25,9 @@ WIRE_LANGUAGE = "en"
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
+
+LARGEST_BATCH = 256
 
 # SQLite takes one writer at a time and lets the others poll for their turn, longer and longer: under load the
 # unlucky poll for seconds. Those of this process queue here instead, and the next one is woken at once.
@@ -47,6 +50,18 @@ def writing() -> Iterator[None]:
     else:
         with transaction.atomic(using=name):
             yield
+
+
+def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:
+    """For `IN (…)`: some at a time, filled up with repetitions to one of a few sizes.
+
+    Every connection keeps what it prepared for each number of parameters, and thousands of sleepers come in
+    thousands of numbers. And others get their turn in between.
+    """
+    for start in range(0, len(values), LARGEST_BATCH):
+        batch = list(values[start : start + LARGEST_BATCH])
+        size = 1 << (len(batch) - 1).bit_length()
+        yield batch + batch[-1:] * (size - len(batch))
 
 
 @cache

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from functools import cached_property
 from io import BytesIO
 from typing import Any
 
@@ -35,7 +34,7 @@ STREAM_HEADERS = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class Exchange:
     """One request and the way to answer it."""
 
@@ -45,14 +44,17 @@ class Exchange:
     application: Application
     has_started: bool = False
     body: bytes = b""
+    _request: ASGIRequest | None = None
 
-    @cached_property
+    @property
     def request(self) -> ASGIRequest:
-        return ASGIRequest(self.scope, BytesIO(self.body))
+        if self._request is None:
+            self._request = ASGIRequest(self.scope, BytesIO(self.body))
+        return self._request
 
     def rest(self) -> None:
         """Before a long sleep: let go of the request, which can be made anew, and of its body."""
-        self.__dict__.pop("request", None)
+        self._request = None
         self.body = b""
 
     async def respond(

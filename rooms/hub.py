@@ -17,7 +17,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 from rooms import access, frames, lifecycle, presence, problems
 from rooms.conf import setting
-from rooms.database import in_database
+from rooms.database import in_batches, in_database
 from rooms.models import AgentKey, Question, Room
 from rooms.sleepers import Sleeper, Viewer, Waiter
 
@@ -361,12 +361,13 @@ def _reaches_others(layer: Any) -> bool:
 
 
 def _settled_among(question_ids: list[str]) -> list[str]:
-    questions = Question.objects.filter(pk__in=question_ids).exclude(status=Question.Status.OPEN)
-    return list(questions.values_list("pk", flat=True))
+    settled = Question.objects.exclude(status=Question.Status.OPEN).order_by().values_list("pk", flat=True)
+    return [pk for batch in in_batches(question_ids) for pk in settled.filter(pk__in=batch)]
 
 
 def _revisions_of(room_ids: list[int]) -> list[tuple[int, int]]:
-    return list(Room.objects.filter(pk__in=room_ids).values_list("pk", "revision"))
+    rooms = Room.objects.order_by().values_list("pk", "revision")
+    return [row for batch in in_batches(room_ids) for row in rooms.filter(pk__in=batch)]
 
 
 def _usable_among(key_ids: Collection[int]) -> set[int]:

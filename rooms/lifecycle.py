@@ -26,7 +26,7 @@ from django.utils import timezone
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.colors import color_of
-from rooms.database import alias, writing
+from rooms.database import alias, in_batches, writing
 from rooms.models import (
     PERSON_NAME_LENGTH,
     AgentKey,
@@ -306,12 +306,14 @@ def wait_ended(question_id: str) -> None:
 
 
 def renew_leases(question_ids: Sequence[str]) -> None:
-    """Agents still wait for these: one statement for all, and one for each that was marked as gone."""
-    waiting = Question.objects.open().filter(pk__in=question_ids)
-    with writing():
-        waiting.filter(agent_active=True).update(**_lease())
-    for question_id in waiting.filter(agent_active=False).values_list("pk", flat=True):
-        wait_started(question_id)
+    """Agents still wait for these: a statement for many, and one for each that was marked as gone."""
+    for batch in in_batches(question_ids):
+        waiting = Question.objects.open().filter(pk__in=batch)
+        with writing():
+            waiting.filter(agent_active=True).update(**_lease())
+        gone = waiting.filter(agent_active=False).order_by()
+        for question_id in gone.values_list("pk", flat=True):
+            wait_started(question_id)
 
 
 def deliver(question_id: str) -> None:

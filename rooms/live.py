@@ -71,9 +71,9 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
     ("GET", "api-messages"): (waits.wait_for_messages, True),
     ("GET", "api-events"): (waits.stream_events, False),
     ("POST", "api-claude-code"): (hooks.claude_code, False),
-    ("GET", "room-stream"): (streams.stream_room, False),
-    ("GET", "inbox-stream"): (streams.stream_inbox, False),
-    ("POST", "inbox-stream"): (streams.stream_inbox, False),
+    ("GET", "room-stream"): (streams.stream_rooms, False),
+    ("GET", "inbox-stream"): (streams.stream_rooms, False),
+    ("POST", "inbox-stream"): (streams.stream_rooms, False),
     ("GET", "healthz"): (healthz, False),
     ("GET", "readyz"): (readyz, False),
 }

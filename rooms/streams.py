@@ -16,26 +16,20 @@ from rooms.models import Room
 from rooms.sleepers import Viewer
 
 
-async def stream_room(exchange: Exchange, room: str) -> None:
-    """One room's changes for an open page."""
-    await _stream_rooms(exchange, room)
+async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
+    """One room's changes for an open page, or those of all rooms that its person may see.
 
-
-async def stream_inbox(exchange: Exchange) -> None:
-    """The changes of all rooms that this person may see; a page may send its cursors as a form."""
+    A page may send its cursors as a form.
+    """
     if exchange.request.method == "POST":
         await exchange.read_body()
-    await _stream_rooms(exchange, None)
-
-
-async def _stream_rooms(exchange: Exchange, slug: str | None) -> None:
-    viewer, rooms = await _let_in(exchange.request, slug)
+    viewer, rooms = await _let_in(exchange.request, room)
     watching = None
     try:
         heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
         await exchange.open_stream()
         watching = exchange.watch(viewer)
-        await _catch_up(viewer, cursors(exchange.request, slug), rooms, heard)
+        await _catch_up(viewer, cursors(exchange.request, room), rooms, heard)
         await exchange.write(viewer.take())
         # A page sleeps most of its life, and there are thousands: it keeps nothing of its beginning.
         exchange.rest()
