@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import django
 
@@ -21,3 +22,7 @@ application = with_live(with_request_id(PooledHandler()))
 gc.collect()
 gc.freeze()
 gc.set_threshold(50_000, 20, 20)
+
+# A thread that computes lets the loop wait this long for its turn. In the default of 5 ms a page would be
+# rendered to its end before the agent hears of the answer.
+sys.setswitchinterval(0.0005)

@@ -71,9 +71,11 @@ def room_for(user: Person, slug: str) -> Room:
 
 def question_for(user: Person, slug: str, question_id: str) -> Question:
     """The question in that room, or 404 as if it did not exist."""
-    rooms = visible_rooms(user).filter(slug=slug)
-    question = Question.objects.with_answer().filter(room__in=rooms, pk=question_id).first()
-    if question is None:
+    try:
+        question = Question.objects.with_answer().get(pk=question_id, room__slug=slug)
+    except Question.DoesNotExist:
+        raise Http404("There is no such question.") from None
+    if not visible_rooms(user).filter(pk=question.room_id).exists():
         raise Http404("There is no such question.")
     return question
 

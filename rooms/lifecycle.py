@@ -16,6 +16,7 @@ is now.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,6 +47,9 @@ LEASE_SECONDS = 20
 # How long an agent counts as waiting between two long-polls. A machine that vanished without a word is known
 # only by not coming back: with the longest wait of 55 seconds it shows within a minute.
 PAUSE_SECONDS = 3
+
+# What changes beside the state of a question, by other hands than those that settle it.
+MARKS = ("agent_active", "waiting_until", "last_seen_at")
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200
@@ -229,40 +233,33 @@ def _settle(
     given: Answer | None = None,
 ) -> Question:
     now = timezone.now()
+    # What the agent itself reports has reached it.
+    told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
+    delivered_at = now if told_by_agent else None
     with writing():
-        # What the agent itself reports has reached it.
-        told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
         revision = _next_revision(question.room_id)
-        won = (
-            Question.objects.open()
-            .filter(pk=question.pk)
-            .update(
-                status=status,
-                settled_at=now,
-                delivered_at=now if told_by_agent else None,
-                revision=revision,
-                settled_position=revision,
-            )
-        )
+        changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
+        changes |= {"revision": revision, "settled_position": revision}
+        won = Question.objects.open().filter(pk=question.pk).update(**changes)
         if won:
+            settled = copy(question)
+            settled._state.fields_cache["answer"] = None
             if given:
-                given.question_id, given.room_id = question.pk, question.room_id
+                given.question, given.room_id = settled, question.room_id
                 given.answered_at, given.position = now, revision
                 given.save(force_insert=True)
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
             # Nobody else can change it before the commit: this is what everybody will read.
-            settled = _read(question)
+            changes |= Question.objects.values(*MARKS).get(pk=question.pk)
+            for name, value in changes.items():
+                setattr(settled, name, value)
             _announce(question.room_id, revision, question.pk, settled=settled)
         else:
             transaction.set_rollback(True, using=alias())
     if not won:
-        raise AlreadySettled(_read(question))
+        raise AlreadySettled(Question.objects.with_answer().get(pk=question.pk))
     return settled
-
-
-def _read(question: Question) -> Question:
-    return Question.objects.with_answer().get(pk=question.pk)
 
 
 def _person(user: Person | None) -> dict[str, Any]:

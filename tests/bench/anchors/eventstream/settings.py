@@ -32,6 +32,8 @@ TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 EVENTSTREAM_CHANNELMANAGER_CLASS = f"{HERE}.channels.Channels"
+# As its documentation advises where nothing may get lost: who was cut off for a moment gets it afterwards.
+EVENTSTREAM_STORAGE_CLASS = "django_eventstream.storage.DjangoModelStorage"
 
 # The same name and options as the site's, so that both do the same work and are counted alike. But for
 # CONN_MAX_AGE: Django's documentation advises against lasting connections under ASGI.
