@@ -173,15 +173,20 @@ class Hub:
             raise problems.too_many("Too many pages are open already")
         self._streams[viewer.user_id] += 1
 
-    def add_viewer(self, room_id: int, revision: int, viewer: Viewer) -> int:
-        """Push what comes after the returned revision: the feed's own, or `revision` for a new feed."""
-        feed = self._feeds.get(room_id)
-        if feed is None:
-            feed = self._feeds[room_id] = Feed(room_id, revision)
-            # The room may have changed between the caller's read and this moment, unheard.
-            feed.wake()
-        feed.add(viewer)
-        return feed.revision
+    async def join(self, viewer: Viewer, rooms: Collection[Room]) -> dict[int, int]:
+        """Push what comes after the returned revisions: the feeds', or the rooms' own where a feed is new."""
+        new = [room.pk for room in rooms if room.pk not in self._feeds]
+        heard = {}
+        for room in rooms:
+            feed = self._feeds.get(room.pk)
+            if feed is None:
+                feed = self._feeds[room.pk] = Feed(room.pk, room.revision)
+            feed.add(viewer)
+            heard[room.pk] = feed.revision
+        if new:
+            # They may have changed between the caller's read and this moment, unheard.
+            await self._look_at_rooms(new)
+        return heard
 
     def remove_viewer(self, viewer: Viewer) -> None:
         self._streams[viewer.user_id] -= 1
@@ -193,6 +198,14 @@ class Hub:
                 feed.remove(viewer)
                 if not feed.viewers:
                     self._feeds.pop(room_id).stop()
+
+    def counts(self) -> dict[str, int]:
+        """How many sleep in this process; asked from any thread while others come and go."""
+        return {
+            "waits": sum(map(len, list(self._waits.values()))),
+            "listeners": sum(map(len, list(self._listeners.values()))),
+            "streams": sum(list(self._streams.values())),
+        }
 
     # ---- hints
 
@@ -301,14 +314,17 @@ class Hub:
                     waiter.wake()
         watched = self._feeds.keys() | self._listeners.keys()
         if watched:
-            for room_id, revision in await in_database(_revisions_of, list(watched)):
-                feed = self._feeds.get(room_id)
-                if feed and feed.revision != revision:
-                    feed.wake()
-                if self._heard.get(room_id) != revision:
-                    for sleeper in self._listeners.get(room_id, ()):
-                        sleeper.wake()
-                self._heard[room_id] = revision
+            await self._look_at_rooms(list(watched))
+
+    async def _look_at_rooms(self, room_ids: list[int]) -> None:
+        for room_id, revision in await in_database(_revisions_of, room_ids):
+            feed = self._feeds.get(room_id)
+            if feed and feed.revision != revision:
+                feed.wake()
+            if self._heard.get(room_id) != revision:
+                for sleeper in self._listeners.get(room_id, ()):
+                    sleeper.wake()
+            self._heard[room_id] = revision
 
     async def _renew_leases(self) -> None:
         if self._waits:

@@ -211,13 +211,14 @@ async def _ask_layer() -> None:
 
 
 def _of_sleepers() -> Iterator[Metric]:
-    # Copies: the loop goes on adding and removing while this thread counts.
-    waits = sum(len(sleepers) for sleepers in list(hub._waits.values()))
-    listeners = sum(len(sleepers) for sleepers in list(hub._listeners.values()))
-    streams = sum(list(hub._streams.values()))
-    yield _gauge("ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", waits)
-    yield _gauge("ask_bridge_listening_agents", "Agents that follow a timeline in this process.", listeners)
-    yield _gauge("ask_bridge_page_streams", "Event streams of open pages in this process.", streams)
+    asleep = hub.counts()
+    yield _gauge(
+        "ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", asleep["waits"]
+    )
+    yield _gauge(
+        "ask_bridge_listening_agents", "Agents that follow a timeline in this process.", asleep["listeners"]
+    )
+    yield _gauge("ask_bridge_page_streams", "Event streams of open pages in this process.", asleep["streams"])
 
 
 def _of_process() -> Iterator[Metric]:

@@ -26,7 +26,7 @@ async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
     viewer, rooms = await _let_in(exchange.request, room)
     watching = None
     try:
-        heard = {room.pk: hub.add_viewer(room.pk, room.revision, viewer) for room in rooms}
+        heard = await hub.join(viewer, rooms)
         await exchange.open_stream()
         watching = exchange.watch(viewer)
         await _catch_up(viewer, cursors(exchange.request, room), rooms, heard)
