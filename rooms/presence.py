@@ -14,6 +14,7 @@ from django.utils import timezone
 from rooms.database import writing
 from rooms.lifecycle import name_of
 from rooms.models import Membership, Presence, Room
+from rooms.permissions import Permissions, permissions
 
 # Who closed the last page is gone from the lists this much later; a reload must not flicker.
 PRESENT_SECONDS = 15
@@ -36,16 +37,32 @@ def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
     present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
     people = {user.pk: user for user in present if user.is_active}
     names = {user_id: name_of(user) for user_id, user in people.items()}
+    rules = permissions()
+    if type(rules).visible_rooms is Permissions.visible_rooms:
+        insiders = _insiders(rooms, people)
+    else:
+        insiders = _insiders_by(rules, rooms, people)
+    return {room_id: sorted(names[user_id] for user_id in found) for room_id, found in insiders.items()}
+
+
+def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Who sees each room by our own rules, in one query however many they are."""
     superusers = {user_id for user_id, user in people.items() if getattr(user, "is_superuser", False)}
-    insiders = {room.pk: set(superusers) for room in rooms}
+    insiders = {room.pk: set(people) if room.is_open else set(superusers) for room in rooms}
     members = Membership.objects.filter(user__in=people, room__in=rooms)
     for room_id, user_id in members.values_list("room_id", "user_id"):
         insiders[room_id].add(user_id)
-    everybody = sorted(names.values())
-    return {
-        room.pk: everybody if room.is_open else sorted(names[user_id] for user_id in insiders[room.pk])
-        for room in rooms
-    }
+    return insiders
+
+
+def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Who sees each room by the portal's rules, which know one person at a time."""
+    insiders: dict[int, set[Any]] = {room.pk: set() for room in rooms}
+    shown = Room.objects.filter(pk__in=insiders)
+    for user_id, user in people.items():
+        for room_id in rules.visible_rooms(user, shown).values_list("pk", flat=True):
+            insiders[room_id].add(user_id)
+    return insiders
 
 
 def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 
-from rooms import access
+from rooms import access, presence
 from rooms.models import Message, Question, Room, RoomQuerySet
 from rooms.permissions import Permissions
 
@@ -36,6 +36,11 @@ def address(question: Question, verb: str) -> str:
 def test_they_say_who_sees_a_room(browser: Client, other_room: Room) -> None:
     assert browser.get("/rooms/lab").status_code == 200
     assert "Laboratory" in browser.get("/").content.decode()
+
+
+def test_who_is_here_goes_by_them(other_room: Room, ben: Any) -> None:
+    presence.renew([ben.pk])
+    assert presence.people_in([other_room]) == {other_room.pk: ["ben"]}
 
 
 def test_an_archived_room_is_out_of_sight_whatever_they_say(browser: Client, other_room: Room) -> None:
