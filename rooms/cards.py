@@ -225,6 +225,12 @@ class _Cached:
         room = question.room
         self._key = (question.pk, question.revision, room.slug, room.name, get_language())
 
+    def take(self) -> Question:
+        """The question, once: what stays in the cache as a key need not hold it."""
+        question = self.question
+        del self.question
+        return question
+
     def __hash__(self) -> int:
         return hash(self._key)
 
@@ -234,7 +240,7 @@ class _Cached:
 
 @lru_cache(CACHED_CARDS)
 def _rendered_card(cached: _Cached, is_mine: bool) -> str:
-    return _render(Card(cached.question, is_mine))
+    return _render(Card(cached.take(), is_mine))
 
 
 def render_marks(question: Question) -> str:
@@ -244,4 +250,4 @@ def render_marks(question: Question) -> str:
 
 @lru_cache(CACHED_CARDS)
 def _rendered_marks(cached: _Cached) -> str:
-    return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.question)})
+    return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.take())})
