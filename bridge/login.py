@@ -9,12 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.signals import user_logged_in
 from django.core.cache import cache
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.crypto import salted_hmac
+
+from rooms.prepared import Select
 
 # Enough for a mistyped password; together some 480 guesses a day, for which no sane password falls.
 GUESSES = 5
@@ -45,6 +49,17 @@ class GuessLimit:
             # The pause begins with the last guess, not with the first.
             for earlier in places:
                 cache.touch(earlier, PAUSE_SECONDS)
+
+
+USER = Select(lambda id: get_user_model()._default_manager.filter(pk=id))
+
+
+class Accounts(ModelBackend):
+    """Django's own backend. Whom a session belongs to is looked up at every click, so that is prepared."""
+
+    def get_user(self, user_id: Any) -> Any:
+        user = USER.first(id=user_id)
+        return user if user and self.user_can_authenticate(user) else None
 
 
 @receiver(user_logged_in)

@@ -50,7 +50,8 @@ else:
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
 
 # The first knows nobody; it stops who guesses passwords.
-AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimit", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimit", "bridge.login.Accounts"]
+SESSION_ENGINE = "bridge.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{validator}"}
     for validator in (

@@ -19,6 +19,7 @@ from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, AuditEntry, Question, Room, RoomQuerySet
 from rooms.permissions import permissions
+from rooms.prepared import Select
 from rooms.seals import is_seal_of, seal
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
@@ -29,6 +30,11 @@ KEY_PURPOSE = "ask_bridge.agent_key"
 LAST_USED_PRECISION = timedelta(minutes=1)
 # Time to put the new key in place on every machine, and short enough that the old one is not forgotten there.
 OVERLAP = timedelta(days=1)
+
+
+# What every call of an agent and every click begins with.
+KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
+QUESTION = Select(lambda id: Question.objects.with_answer().filter(pk=id))
 
 
 class Missing(Exception):
@@ -61,6 +67,13 @@ def visible_rooms(user: Person) -> RoomQuerySet:
     return permissions().visible_rooms(user, Room.objects.active())
 
 
+def may_see(user: Person, room: Room) -> bool:
+    """Whether this is one of them."""
+    if not user.is_authenticated or not user.is_active or room.archived_at:
+        return False
+    return permissions().may_see(user, room)
+
+
 def room_for(user: Person, slug: str) -> Room:
     """The room, or 404 as if it did not exist."""
     room = visible_rooms(user).filter(slug=slug).first()
@@ -71,11 +84,8 @@ def room_for(user: Person, slug: str) -> Room:
 
 def question_for(user: Person, slug: str, question_id: str) -> Question:
     """The question in that room, or 404 as if it did not exist."""
-    try:
-        question = Question.objects.with_answer().get(pk=question_id, room__slug=slug)
-    except Question.DoesNotExist:
-        raise Http404("There is no such question.") from None
-    if not visible_rooms(user).filter(pk=question.room_id).exists():
+    question = QUESTION.first(id=question_id)
+    if question is None or question.room.slug != slug or not may_see(user, question.room):
         raise Http404("There is no such question.")
     return question
 
@@ -163,11 +173,8 @@ def key_from_header(authorization: str) -> AgentKey:
     if scheme.lower() != "bearer" or not match:
         raise BadKey
     lookup, secret = match.groups()
-    try:
-        key = AgentKey.objects.select_related("room").get(lookup=lookup)
-    except AgentKey.DoesNotExist:
-        raise BadKey from None
-    if not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
+    key = KEY.first(lookup=lookup)
+    if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
         raise BadKey
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
@@ -185,8 +192,8 @@ def room_of_key(key: AgentKey, slug: str) -> Room:
 
 def question_of_key(key: AgentKey, question_id: str) -> Question:
     """A question in the key's room, or Missing."""
-    question = Question.objects.with_answer().filter(room_id=key.room_id, pk=question_id).first()
-    if question is None:
+    question = QUESTION.first(id=question_id)
+    if question is None or question.room_id != key.room_id:
         raise Missing
     return question
 

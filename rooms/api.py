@@ -6,21 +6,17 @@ Under ASGI `live.py` takes the calls that wait before they come here; under WSGI
 import json
 import logging
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from rooms import access, lifecycle, openapi, problems, timeline, wire
-from rooms.conf import setting
+from rooms import access, lifecycle, openapi, problems, rates, timeline, wire
 from rooms.database import alias
 from rooms.endpoint import (
-    check_rate,
     endpoint,
     invalid_parameter,
     page_limit,
@@ -29,7 +25,7 @@ from rooms.endpoint import (
     wait_seconds,
 )
 from rooms.fields import FieldError, InvalidPayload, parse
-from rooms.models import AgentKey, Answer, Message, Question
+from rooms.models import AgentKey, Answer, Question
 from rooms.payload import (
     IDENTIFIER_LENGTH,
     MESSAGE_TYPES,
@@ -65,9 +61,7 @@ def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Que
     idempotency_key = request.headers.get("Idempotency-Key", "")
     if len(idempotency_key) > IDENTIFIER_LENGTH:
         raise invalid_parameter("Idempotency-Key", f"is longer than {IDENTIFIER_LENGTH} characters")
-    minute_ago = timezone.now() - timedelta(minutes=1)
-    recent = Question.objects.filter(key=key, asked_at__gt=minute_ago)
-    check_rate(recent, setting("ASKS_PER_MINUTE"), "questions")
+    rates.check_asks(key)
     return lifecycle.ask(key.room, key, asked, idempotency_key)
 
 
@@ -169,9 +163,7 @@ def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse
 
 
 def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
-    minute_ago = timezone.now() - timedelta(minutes=1)
-    recent = Message.objects.filter(key=key, created_at__gt=minute_ago)
-    check_rate(recent, setting("MESSAGES_PER_MINUTE"), "messages")
+    rates.check_agent_messages(key)
     return lifecycle.post_message(
         key.room,
         key=key,

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from rooms.database import alias
 from rooms.models import AgentKey, AuditEntry, Membership
+from rooms.prepared import insert
 from rooms.seals import is_seal_of, seal
 
 Action = AuditEntry.Action
@@ -53,14 +54,19 @@ def actor_of(who: Who, otherwise: Actor = SYSTEM) -> Actor:
 
 def record(action: AuditEntry.Action, room: str, actor: Actor, subject: str = "", **details: Any) -> None:
     """Write down what this transaction changes."""
-    record_all([entry(action, room, actor, subject, **details)])
+    _check_transaction()
+    insert(entry(action, room, actor, subject, **details))
 
 
 def record_all(entries: Iterable[AuditEntry]) -> None:
     """The same for several changes, with one statement."""
+    _check_transaction()
+    AuditEntry.objects.bulk_create(entries)
+
+
+def _check_transaction() -> None:
     if not transaction.get_connection(alias()).in_atomic_block:
         raise transaction.TransactionManagementError("An audit entry belongs into the change's transaction.")
-    AuditEntry.objects.bulk_create(entries)
 
 
 def entry(

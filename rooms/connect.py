@@ -129,7 +129,7 @@ def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
             "timeout_seconds": TEST_QUESTION_SECONDS,
         }
     )
-    rates.check_test_questions()
+    rates.check_asks(None)
     question, _ = lifecycle.ask(own_room, None, asked, by=request.user)
     return redirect("ask_bridge:question", own_room.slug, question.pk)
 

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
 
-from rooms import access, lifecycle, problems, timeline, wire
+from rooms import access, lifecycle, problems, rates, timeline, wire
 from rooms.database import WIRE_LANGUAGE
 from rooms.fields import FieldError, InvalidPayload
 from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
@@ -76,6 +76,9 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 "idempotency_conflict",
                 "This idempotency key was used for another question; take a new key for a new question.",
             )
+        case rates.TooMany():
+            said = f"This key has reached its limit of {error.limit} within a minute"
+            return problems.too_many(said, error.seconds)
         case timeline.UnknownEntry():
             return invalid_parameter("after", f"{error} is not an id of this room")
         case OperationalError() | InterfaceError():
@@ -124,9 +127,3 @@ def page_limit(request: HttpRequest) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise invalid_parameter("limit", "must be a whole number from 1")
     return min(int(text), PAGE_LIMIT)
-
-
-def check_rate(recent: Any, limit: int, what: str) -> None:
-    """Counted in the database, so that it holds for all processes together."""
-    if limit and recent.order_by()[limit - 1 : limit].exists():
-        raise problems.too_many(f"This key has sent {limit} {what} within a minute")

@@ -39,6 +39,7 @@ from rooms.models import (
     Room,
 )
 from rooms.payload import Ask, Choice, check_choices, check_reply, parse_prompts
+from rooms.prepared import Select, Update, insert
 from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
@@ -48,8 +49,13 @@ LEASE_SECONDS = 20
 # only by not coming back: with the longest wait of 55 seconds it shows within a minute.
 PAUSE_SECONDS = 3
 
+SETTLE = Update(
+    lambda id: Question.objects.open().filter(pk=id),
+    *("status", "settled_at", "delivered_at", "revision", "settled_position"),
+)
 # What changes beside the state of a question, by other hands than those that settle it.
 MARKS = ("agent_active", "waiting_until", "last_seen_at")
+MARKS_OF = Select(lambda id: Question.objects.filter(pk=id).values_list(*MARKS))
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200
@@ -125,7 +131,7 @@ def ask(
             # With the room's row locked: archiving comes before this ask or finds its question.
             revision = _next_revision(room.pk, in_active_room=True)
             question.position = question.revision = revision
-            question.save(force_insert=True)
+            insert(question)
             _announce(room.pk, revision, question.pk, asked=question)
             audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
     except IntegrityError:
@@ -240,18 +246,18 @@ def _settle(
         revision = _next_revision(question.room_id)
         changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
         changes |= {"revision": revision, "settled_position": revision}
-        won = Question.objects.open().filter(pk=question.pk).update(**changes)
+        won = SETTLE.run(id=question.pk, **changes)
         if won:
             settled = copy(question)
             settled._state.fields_cache["answer"] = None
             if given:
                 given.question, given.room_id = settled, question.room_id
                 given.answered_at, given.position = now, revision
-                given.save(force_insert=True)
+                insert(given)
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
             # Nobody else can change it before the commit: this is what everybody will read.
-            changes |= Question.objects.values(*MARKS).get(pk=question.pk)
+            changes |= zip(MARKS, MARKS_OF.first(id=question.pk) or (), strict=True)
             for name, value in changes.items():
                 setattr(settled, name, value)
             _announce(question.room_id, revision, question.pk, settled=settled)
@@ -402,7 +408,7 @@ def post_message(room: Room, **fields: Any) -> Message:
     message = Message(room=room, **fields)
     with writing():
         message.position = _next_revision(room.pk)
-        message.save(force_insert=True)
+        insert(message)
         _announce(room.pk, message.position)
     return message
 

@@ -10,6 +10,9 @@ from django.utils.module_loading import import_string
 
 from rooms.conf import setting
 from rooms.models import Membership, Room, RoomQuerySet
+from rooms.prepared import Select
+
+MEMBERSHIP = Select(lambda room, user: Membership.objects.filter(room=room, user=user).values_list("pk"))
 
 
 class Permissions:
@@ -21,6 +24,19 @@ class Permissions:
             return rooms
         mine = Membership.objects.filter(user_id=user.pk).values("room_id")
         return rooms.filter(Q(is_open=True) | Q(pk__in=mine))
+
+    def may_see(self, user: AbstractBaseUser, room: Room) -> bool:
+        """What `visible_rooms` says of one room that was read already."""
+        if not self.knows_by_membership:
+            return self.visible_rooms(user, Room.objects.filter(pk=room.pk)).exists()
+        if room.is_open or getattr(user, "is_superuser", False):
+            return True
+        return MEMBERSHIP.first(room=room.pk, user=user.pk) is not None
+
+    @property
+    def knows_by_membership(self) -> bool:
+        """Whether `visible_rooms` is the one above, so that what it says can be known without it."""
+        return type(self).visible_rooms is Permissions.visible_rooms
 
     def may_answer(self, user: AbstractBaseUser, room: Room) -> bool:
         """Whether this person, who sees the room, may also decide and write in it."""

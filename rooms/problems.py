@@ -87,9 +87,9 @@ def invalid(problem: InvalidPayload, code: str) -> Problem:
     return Problem(422, code, f"{first.field}: {first.message}{more}", errors=problem.errors)
 
 
-def too_many(what: str) -> Problem:
+def too_many(what: str, seconds: int = 10) -> Problem:
     """More at once than anybody honest needs."""
-    return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": "10"})
+    return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": str(seconds)})
 
 
 def shutting_down() -> Problem:

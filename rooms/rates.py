@@ -1,10 +1,12 @@
-"""How much one person may send within a minute, counted in the database for all processes together.
+"""How much a person or an agent may send within a minute, counted in the database for all processes together.
 
-Far more than anybody clicks or types: it stops a script that went wrong, or one with a stolen login.
+Far more than anybody clicks or types: it stops a script that went wrong, or one with a stolen login or key.
 """
 
 import math
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,6 +15,7 @@ from django.utils import timezone
 from rooms.conf import setting
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, Answer, Message, Question
+from rooms.prepared import Select
 
 MINUTE = timedelta(minutes=1)
 
@@ -25,29 +28,64 @@ class TooMany(Exception):
         self.limit, self.seconds = limit, seconds
 
 
+Sent = Callable[[int], "Select[tuple[datetime]]"]
+
+
+def _sent(by: Callable[[Any], QuerySet[Any]], time: str) -> Sent:
+    """Of a limit: when that one was sent within the minute which makes it full."""
+
+    @cache
+    def filling(limit: int) -> "Select[tuple[datetime]]":
+        # Found in an index, however much was sent before.
+        return Select(
+            lambda sender, since: (
+                by(sender)
+                .filter(**{f"{time}__gt": since})
+                .order_by(f"-{time}")
+                .values_list(time)[limit - 1 :]
+            )
+        )
+
+    return filling
+
+
+QUESTIONS = _sent(lambda key: Question.objects.filter(key=key), "asked_at")
+# Questions without a key, which nobody's own rate bounds, of all people together.
+TEST_QUESTIONS = _sent(lambda _: Question.objects.filter(key=None), "asked_at")
+MESSAGES_OF_AGENT = _sent(lambda key: Message.objects.filter(key=key), "created_at")
+ANSWERS = _sent(lambda user: Answer.objects.filter(user=user), "answered_at")
+MESSAGES = _sent(lambda user: Message.objects.filter(user=user), "created_at")
+KEYS = _sent(lambda user: AgentKey.objects.filter(created_by=user), "created_at")
+
+
+def check_asks(key: AgentKey | None) -> None:
+    _check(QUESTIONS if key else TEST_QUESTIONS, key, "ASKS_PER_MINUTE")
+
+
+def check_agent_messages(key: AgentKey) -> None:
+    _check(MESSAGES_OF_AGENT, key, "MESSAGES_PER_MINUTE")
+
+
 def check_answers(user: Person, question: Question) -> None:
     """Answers, skips and replies. What comes too late is refused as late, never as too much."""
     if question.is_open and not question.is_overdue:
-        _check(Answer.objects.filter(user=user.pk), "answered_at", setting("ANSWERS_PER_MINUTE"))
+        _check(ANSWERS, user, "ANSWERS_PER_MINUTE")
 
 
 def check_messages(user: Person) -> None:
-    _check(Message.objects.filter(user=user.pk), "created_at", setting("MESSAGES_PER_MINUTE"))
+    _check(MESSAGES, user, "MESSAGES_PER_MINUTE")
 
 
 def check_keys(user: Person) -> None:
-    _check(AgentKey.objects.filter(created_by=user.pk), "created_at", setting("KEYS_PER_MINUTE"))
+    _check(KEYS, user, "KEYS_PER_MINUTE")
 
 
-def check_test_questions() -> None:
-    """Questions without a key, which nobody's own rate bounds, of all people together."""
-    _check(Question.objects.filter(key=None), "asked_at", setting("ASKS_PER_MINUTE"))
-
-
-def _check(sent: QuerySet[Any], time: str, limit: int) -> None:
+def _check(sent: Sent, sender: Person | AgentKey | None, setting_name: str) -> None:
+    limit = setting(setting_name)
+    if not limit:
+        return
     now = timezone.now()
-    recent = sent.filter(**{f"{time}__gt": now - MINUTE}).order_by(f"-{time}")
-    # When the one leaves the minute that fills it up: found in an index, however much was sent before.
-    times = recent.values_list(time, flat=True)[limit - 1 : limit] if limit else ()
-    for filled_since in times:
-        raise TooMany(limit, max(1, math.ceil((filled_since + MINUTE - now).total_seconds())))
+    full = sent(limit).first(sender=sender and sender.pk, since=now - MINUTE)
+    if full:
+        (filled_at,) = full
+        raise TooMany(limit, max(1, math.ceil((filled_at + MINUTE - now).total_seconds())))
