@@ -15,10 +15,11 @@ from typing import Any, cast
 from django.core import signals
 from django.core.handlers.asgi import ASGIRequest, get_script_prefix
 from django.core.handlers.base import BaseHandler
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.urls import set_script_prefix
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.urls import ResolverMatch, set_script_prefix
 
 from rooms.exchange import Receive, Send
+from rooms.live import match_of
 
 # A request takes milliseconds, and more threads would only wait for each other; the rest queues here.
 THREADS = 8
@@ -31,6 +32,11 @@ class PooledHandler(BaseHandler):
         super().__init__()
         self.load_middleware(is_async=False)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="site")
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Nothing on this site gives a request other URLs: what was found for it on its way in holds."""
+        request.resolver_match = match_of(request)
+        return request.resolver_match or super().resolve_request(request)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await _read_body(receive)

@@ -38,8 +38,12 @@ def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
         response.headers["Content-Language"] = WIRE_LANGUAGE
         return response
 
+    # A site may hand calls to this view past the middleware that it has for people.
+    view.is_for_agents = True  # type: ignore[attr-defined]
+
     def reply(request: HttpRequest, **path: str) -> HttpResponse:
         try:
+            request.get_host()  # one that is not ours is refused
             verb = verbs.get(request.method or "")
             if verb is None:
                 raise problems.method_not_allowed(list(verbs))

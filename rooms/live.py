@@ -13,8 +13,8 @@ from typing import Any
 from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.handlers.asgi import get_script_prefix
-from django.http import Http404
-from django.urls import Resolver404, resolve
+from django.http import Http404, HttpRequest
+from django.urls import Resolver404, ResolverMatch, resolve
 
 from rooms import api, hooks, problems, streams, waits
 from rooms.database import in_database
@@ -79,6 +79,9 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
 }
 
 
+# Where a scope keeps what was found for its path, so that nobody has to look again.
+MATCH = "ask_bridge.match"
+
 # Asked for by machines that come past the proxy, without its https.
 PROBES = (healthz, readyz)
 
@@ -133,8 +136,16 @@ def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
     view, only_with_wait = LIVE_VIEWS.get((scope["method"], match.url_name or ""), (None, False))
     waits_for_something = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
     if view is None or (only_with_wait and not waits_for_something):
+        # Only here: it is larger than all else that a sleeper holds.
+        scope[MATCH] = match
         return None
     return view, match.kwargs
+
+
+def match_of(request: HttpRequest) -> ResolverMatch | None:
+    """The view of ours that was found for this request, if it came through here."""
+    scope: Scope = getattr(request, "scope", {})
+    return scope.get(MATCH)
 
 
 async def start_live() -> None:
