@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection
+from time import sleep
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -37,6 +38,8 @@ RECHECK_ACCESS_SECONDS = 10
 ANNOUNCE_SECONDS = 2
 # Well within the lease of people's presence, and soon enough for "who is here".
 LOOK_WHO_IS_HERE_SECONDS = 5
+# About as long as the loop takes to answer an agent.
+STEP_ASIDE_SECONDS = 0.0002
 # Everybody who sleeps is told that we go, and has this long to say so to their client.
 CLOSE_SECONDS = 3
 
@@ -213,6 +216,8 @@ class Hub:
         """A result, for the agents that wait for it in this process: nothing comes before them."""
         if self._loop is not None and question.pk in self._waits:
             self._loop.call_soon_threadsafe(self._hand_over, question)
+            # Step aside: the loop would wait for its turn while this thread goes on to its own response.
+            sleep(STEP_ASIDE_SECONDS)
 
     def _hand_over(self, question: Question) -> None:
         for waiter in self._waits.get(question.pk, ()):
@@ -233,9 +238,12 @@ class Hub:
         self._send({"room_id": question.room_id, "answering": told})
 
     def _send(self, hint: dict[str, Any]) -> None:
+        reaches_others = _reaches_others(get_channel_layer())
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._announce_here, hint)
-        elif _reaches_others(get_channel_layer()):
+            # The loop is not woken for a room that nobody follows; whoever comes now reads what is committed.
+            if reaches_others or hint["room_id"] in self._feeds or hint["room_id"] in self._listeners:
+                self._loop.call_soon_threadsafe(self._announce_here, hint)
+        elif reaches_others:
             # A command or a WSGI process: nobody sleeps here, but somebody may elsewhere.
             async_to_sync(self._announce_elsewhere)(hint)
 

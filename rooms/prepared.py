@@ -24,6 +24,9 @@ from rooms.database import alias
 
 Found = TypeVar("Found")
 
+# Fields whose values every database takes as Python has them.
+SAME_EVERYWHERE = {models.CharField, models.TextField, models.BooleanField, models.BigIntegerField}
+
 
 class Parameter(Expression):
     """Where a value is going to stand."""
@@ -154,7 +157,12 @@ def insert(instance: models.Model) -> None:
     using = alias()
     connection = connections[using]
     sql, fields = _insertion(type(instance), using)
-    values = [field.get_db_prep_save(field.pre_save(instance, add=True), connection) for field in fields]
+    values = [
+        field.pre_save(instance, add=True)
+        if type(field) in SAME_EVERYWHERE
+        else field.get_db_prep_save(field.pre_save(instance, add=True), connection)
+        for field in fields
+    ]
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
     instance._state.adding, instance._state.db = False, using

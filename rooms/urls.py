@@ -10,7 +10,18 @@ from rooms import api, connect, manifest, metrics, pages, settings_page, wsgi
 
 app_name = "ask_bridge"
 
+# Looked through in this order: what is called most stands first.
 urlpatterns = [
+    path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
+    path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
+    path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
+    path("api/v1/rooms/<slug:room>/hooks/claude-code", api.claude_code, name="api-claude-code"),
+    path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
+    path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
+    path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
+    path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
+    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
+    re_path(r"^api/", api.not_found, name="api-not-found"),
     path("", pages.inbox, name="inbox"),
     path("stream", wsgi.stream, name="inbox-stream"),
     path("settings", settings_page.settings_page, name="settings"),
@@ -31,16 +42,6 @@ urlpatterns = [
     path("rooms/<slug:room>/questions/<slug:question_id>/answering", pages.answering, name="answering"),
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
     path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
-    path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
-    path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
-    path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
-    path("api/v1/rooms/<slug:room>/hooks/claude-code", api.claude_code, name="api-claude-code"),
-    path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
-    path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
-    path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
-    path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
-    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
-    re_path(r"^api/", api.not_found, name="api-not-found"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),
