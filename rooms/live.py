@@ -128,7 +128,8 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
 
 def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
     try:
-        match = resolve(scope["path"].removeprefix(get_script_prefix(scope)) or "/")
+        path = scope["path"].removeprefix(get_script_prefix(scope)) or "/"
+        match = resolve(path, settings.ROOT_URLCONF)
     except Resolver404:
         return None
     if "ask_bridge" not in match.app_names:

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import cache
 from inspect import signature
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from django.db import connections, models
 from django.db.models.expressions import Expression
@@ -47,11 +48,18 @@ class Statement:
 
     def run(self, cursor: Any, given: dict[str, Any]) -> None:
         """Run it with what was given for its parameters."""
-        adapt = cursor.db.ops.adapt_datetimefield_value
+        database = cursor.db
         values = [given[value.name] if type(value) is Parameter else value for value in self._values]
-        cursor.execute(
-            self._sql, [adapt(value) if isinstance(value, datetime) else value for value in values]
-        )
+        cursor.execute(self._sql, [_adapted(value, database) for value in values])
+
+
+def _adapted(value: Any, database: Any) -> Any:
+    """As this database takes it."""
+    if isinstance(value, datetime):
+        return database.ops.adapt_datetimefield_value(value)
+    if isinstance(value, UUID) and not database.features.has_native_uuid_field:
+        return value.hex
+    return value
 
 
 def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from django.urls import reverse
+from django.conf import settings
+from django.urls import get_script_prefix, get_urlconf, reverse
 from pydantic import Field
 from typing_extensions import (
     TypedDict,
@@ -118,7 +120,7 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
         "id": question.pk,
         "room": question.room.slug,
         "status": question.status,  # type: ignore[typeddict-item] # a TextChoices value
-        "url": absolute(reverse("ask_bridge:question", args=(question.room.slug, question.pk))),
+        "url": absolute(_path(question)),
         "agent": {
             "name": question.agent_name,
             "color": question.agent_color,
@@ -136,6 +138,19 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
         "revision": question.revision,
         "answer": answer_object(question.answer_or_none),
     }
+
+
+def _path(question: Question) -> str:
+    before_room, before_id = _path_parts(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF)
+    return f"{before_room}{question.room.slug}{before_id}{question.pk}"
+
+
+@cache
+def _path_parts(script_prefix: str, urlconf: str) -> tuple[str, str]:
+    """Looked up once: for each question that would take as long as all the rest of its object."""
+    path = reverse("ask_bridge:question", urlconf, args=("ROOM", "ID"))
+    before_room, before_id = path.removesuffix("ID").rsplit("ROOM", 1)
+    return before_room, before_id
 
 
 def answer_object(answer: Answer | None) -> AnswerObject | None:

@@ -80,7 +80,8 @@ def _serve(port: int) -> Sequence[str]:
 
 
 def _uvicorn(application: str) -> Command:
-    options = ["--host", HOST, "--no-access-log", "--log-level", "warning"]
+    # Django itself looks at what a proxy says.
+    options = ["--host", HOST, "--no-access-log", "--no-proxy-headers", "--log-level", "warning"]
     return lambda port: [sys.executable, "-m", "uvicorn", application, *options, "--port", str(port)]
 
 

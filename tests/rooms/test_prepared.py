@@ -1,0 +1,100 @@
+"""Prepared statements say and find what the ORM's own would, and are put together once."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.sql.compiler import SQLCompiler
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from rooms import lifecycle
+from rooms.models import Answer, AuditEntry, Message, Question, Room
+from rooms.prepared import Select, Update, insert
+
+QUESTION = Select(lambda id: Question.objects.with_answer().filter(pk=id))
+ASKED_SINCE = Select(lambda time: Question.objects.filter(asked_at__gt=time).values_list("pk", "asked_at"))
+
+
+def fields_of(instance: Any) -> dict[str, Any]:
+    return {field.attname: getattr(instance, field.attname) for field in instance._meta.concrete_fields}
+
+
+def answered(question: Question, user: Any) -> Question:
+    choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
+    return lifecycle.answer(question, choices, via=Answer.Via.WEB, user=user)
+
+
+def test_finds_what_the_orm_finds_with_all_that_it_selects_along(question: Question, ana: Any) -> None:
+    answered(question, ana)
+    expected = Question.objects.with_answer().get(pk=question.pk)
+
+    found = QUESTION.first(id=question.pk)
+
+    assert found
+    with CaptureQueriesContext(connection) as queries:
+        assert fields_of(found) == fields_of(expected)
+        assert fields_of(found.room) == fields_of(expected.room)
+        assert fields_of(found.answer) == fields_of(expected.answer)
+        assert found.answer.question is found
+    assert not queries
+    assert found._state.db == "default"
+    assert not found._state.adding
+
+
+def test_a_relation_to_nothing_is_known_to_be_nothing(question: Question) -> None:
+    found = QUESTION.first(id=question.pk)
+
+    assert found
+    with CaptureQueriesContext(connection) as queries:
+        assert found.answer_or_none is None
+    assert not queries
+
+
+def test_who_is_not_there_is_not_found(question: Question) -> None:
+    assert QUESTION.first(id="q_nobody") is None
+
+
+def test_times_are_compared_and_come_back_as_times(question: Question) -> None:
+    before = question.asked_at - timezone.timedelta(seconds=1)
+
+    assert ASKED_SINCE.first(time=before) == (question.pk, question.asked_at)
+    assert ASKED_SINCE.first(time=question.asked_at) is None
+
+
+def test_is_put_together_once(question: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = []
+    compile_anew = SQLCompiler.as_sql
+    monkeypatch.setattr(
+        SQLCompiler, "as_sql", lambda self, *a, **k: compiled.append(self) or compile_anew(self, *a, **k)
+    )
+    find = Select(lambda id: Question.objects.filter(pk=id))
+
+    with CaptureQueriesContext(connection) as queries:
+        assert [find.first(id=question.pk), find.first(id="other")] == [question, None]
+
+    assert len(queries) == 2
+    assert len(compiled) == 1
+
+
+def test_changes_the_fields_of_those_it_is_for_and_counts_them(question: Question, room: Room) -> None:
+    rename = Update(lambda id: Question.objects.open().filter(pk=id), "agent_name", "last_seen_at")
+    now = timezone.now()
+
+    assert rename.run(id=question.pk, agent_name="Robin", last_seen_at=now) == 1
+    assert rename.run(id="other", agent_name="Robin", last_seen_at=now) == 0
+
+    question.refresh_from_db()
+    assert (question.agent_name, question.last_seen_at) == ("Robin", now)
+
+
+def test_writes_what_save_would_write(question: Question, room: Room, ana: Any) -> None:
+    entry = AuditEntry(room=room.slug, action="asked", actor_type="system", details={"a": ["ü", None, 1.5]})
+    message = Message(room=room, user=ana, sender="Ana", sender_type="human", content="ö", position=99)
+
+    for instance in (entry, message):
+        insert(instance)
+
+        assert not instance._state.adding
+        stored = type(instance)._default_manager.get(pk=instance.pk)
+        assert fields_of(stored) == fields_of(instance)
