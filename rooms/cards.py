@@ -76,6 +76,12 @@ class PromptView:
         return header if len(header) <= HEADER_SHOWN else header[: HEADER_SHOWN - 1].rstrip() + "…"
 
     @property
+    def summary_colon(self) -> str:
+        """Between the name of the decision and what was decided; a question mark needs none after it."""
+        name = self.prompt.header or self.prompt.question
+        return "" if name.rstrip().endswith("?") else ":"
+
+    @property
     def summary(self) -> str:
         """What was decided, in one line."""
         if self.choice is None:

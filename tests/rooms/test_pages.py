@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from rooms import lifecycle
+from rooms import cards, lifecycle
 from rooms.models import Answer, Question, Room
 
 
@@ -79,3 +79,23 @@ def test_a_host_that_is_not_ours_is_a_problem_for_agents_and_a_page_for_people(c
     reply = client.get("/api/v1/questions/q_1", headers=headers)
     assert (reply.status_code, reply.json()["code"]) == (400, "bad_host")
     assert client.get("/", headers=headers)["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("asked", "header", "sentence"),
+    [
+        ("Ship it?", "", "Ship it? Yes"),
+        ("Choose a day", "", "Choose a day: Yes"),
+        ("Ship it?", "Release", "Release: Yes"),
+    ],
+)
+def test_a_settled_card_says_what_was_decided_in_one_sentence(
+    ask: Callable[..., Question], ana: Any, asked: str, header: str, sentence: str
+) -> None:
+    prompt = {"question": asked, "header": header, "options": [{"label": "Yes"}, {"label": "No"}]}
+    choices = [{"question": asked, "selectedOptions": ["Yes"]}]
+    settled = lifecycle.answer(ask(questions=[prompt]), choices, via=Answer.Via.WEB, user=ana)
+
+    said = re.sub(r"<[^>]*>", "", cards.render_card(settled))
+
+    assert sentence in said
