@@ -17,8 +17,8 @@ from bridge_client.archive import archive
 from rooms import access, lifecycle, rates
 from rooms.forms import KeyForm, read_key
 from rooms.models import AgentKey, Room
-from rooms.pages import form, page, retry_later, surroundings, too_many_in_words
 from rooms.payload import parse_ask
+from rooms.surroundings import form, page, retry_later, surroundings, too_many_in_words
 
 # A test question is for the next minutes, not for somebody's history of open ones.
 TEST_QUESTION_SECONDS = 15 * 60

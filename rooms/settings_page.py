@@ -10,7 +10,7 @@ from django.utils.translation import get_language_info
 from django.views.decorators.http import require_http_methods
 
 from rooms import access, preferences
-from rooms.pages import form, page, surroundings
+from rooms.surroundings import form, page, surroundings
 
 
 @page

@@ -1,0 +1,168 @@
+"""What is the same for every page: who may come, what a refused form is told, and what stands around."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import get_language, gettext
+from django.views.decorators.cache import never_cache
+
+from rooms import access, preferences, rates
+from rooms.models import Question, Room
+
+View = Callable[..., HttpResponse]
+
+
+# ---- who may come ----------------------------------------------------------------------------------------
+
+
+def page(view: View) -> View:
+    """Signed-in people only. A form of a signed-out page gets a sentence, not a login page in a card."""
+
+    @never_cache
+    @login_not_required  # this decorator is the guard, also where a portal's middleware has its own
+    @wraps(view)
+    def guarded(request: HttpRequest, **path: str) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(request, **path)
+        if is_htmx(request):
+            login = resolve_url(settings.LOGIN_URL)
+            return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
+        # After the login there is nothing to send any more: back to the page that the form stood on.
+        here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
+        return redirect_to_login(here)
+
+    return guarded
+
+
+def form(view: View) -> View:
+    """Takes what a form sends; whoever comes by typing the address lands on the page with the form."""
+
+    @wraps(view)
+    def posted(request: HttpRequest, **path: str) -> HttpResponse:
+        if request.method != "POST":
+            return redirect(_page_of_form(request))
+        try:
+            return view(request, **path)
+        except rates.TooMany as over:
+            return retry_later(_too_many(request, over, path.get("question_id", "")), over)
+        except access.MayNotAnswer:
+            return _may_only_look(request, path.get("question_id", ""))
+
+    return page(posted)
+
+
+def retry_later(response: HttpResponse, over: rates.TooMany) -> HttpResponse:
+    """The same, with the time to come back for programs."""
+    response["Retry-After"] = str(over.seconds)
+    return response
+
+
+def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> HttpResponse:
+    """A sentence for the card; without JavaScript a page that holds what was sent and sends it again."""
+    if is_htmx(request):
+        return sentences(question_id, [too_many_in_words(over)], status=429)
+    context = {
+        "sentence": too_many_in_words(over),
+        "back": _page_of_form(request),
+        "fields": [
+            (name, value)
+            for name, values in request.POST.lists()
+            for value in values
+            if name != "csrfmiddlewaretoken"
+        ],
+    }
+    return render(request, "ask_bridge/too_many.html", context, status=429)
+
+
+def _may_only_look(request: HttpRequest, question_id: str) -> HttpResponse:
+    """Seen but not to be answered by this person, as the portal's own permissions say."""
+    sentence = gettext("You may read this room, but not answer in it")
+    if is_htmx(request) and question_id:
+        return sentences(question_id, [sentence], status=422)
+    raise PermissionDenied(sentence) from None
+
+
+def too_many_in_words(over: rates.TooMany) -> str:
+    """Without its full stop, as everything that may be wrong with a form."""
+    named = {"limit": over.limit, "seconds": over.seconds}
+    return (
+        gettext("That makes more than %(limit)s within a minute: send it again in %(seconds)s seconds")
+        % named
+    )
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """Forms are sent to an address one step below the page that they stand on."""
+    return request.path.rpartition("/")[0] or "/"
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
+    """The form stays as it is under the person's fingers; only the sentences arrive."""
+    response = HttpResponse(
+        render_to_string("ask_bridge/_card_errors.html", {"errors": texts}), status=status
+    )
+    response["HX-Retarget"] = f"#errors-{question_id}"
+    response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+# ---- what stands around ----------------------------------------------------------------------------------
+
+
+def surroundings(
+    request: HttpRequest, rooms: list[Room] | None = None, *, room: Room | None = None
+) -> dict[str, Any]:
+    """What stands around every page: the person's rooms, how many questions are open in each, the stream."""
+    rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
+    counts = Counter(
+        dict(
+            Question.objects.open()
+            .filter(room__in=rooms)
+            .order_by()
+            .values_list("room")
+            .annotate(count=Count("*"))
+        )
+    )
+    chosen = preferences.preferences_of(request.user)
+    muted = preferences.muted_room_ids(chosen)
+    links = [{"room": link, "open_count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
+    return {
+        "room": room,
+        "stream": _stream_address(request, rooms, room),
+        "room_links": links,
+        "open_counts": counts,
+        "open_total": counts.total(),
+        # What the tab and the rail call for: all that is open, but for muted rooms.
+        "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
+        "preferences": chosen,
+        "muted_room_ids": muted,
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+    }
+
+
+def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:
+    """Where this page hears of changes: of all rooms, so that one stream serves every tab of a browser."""
+    # The room that is shown was read before its cards; changes after that are still to come.
+    revisions = {room.slug: room.revision for room in [*rooms, *filter(None, [shown])]}
+    parameters = {
+        "person": str(request.user.pk),
+        "language": get_language() or "",
+        "since": ",".join(f"{slug}:{revision}" for slug, revision in revisions.items()),
+    }
+    return f"{reverse('ask_bridge:inbox-stream')}?{urlencode(parameters, safe=':,')}"
