@@ -98,11 +98,11 @@ def ask(
 
     Without a key it is a test question of the person `by`.
     """
-    idempotency_hash = _idempotency_hash(key, asked, idempotency_key)
+    idempotency_hash = idempotency_hash_of(key, asked, idempotency_key)
     prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
     defaults = asked.default_choices
-    default_choices = None if defaults is None else _as_json(defaults)
-    body_hash = _hash(prompts, default_choices)
+    default_choices = None if defaults is None else as_json(defaults)
+    body_hash = hash_of(prompts, default_choices)
     if idempotency_hash:
         before = _asked_before(room, idempotency_hash, body_hash)
         if before:
@@ -150,16 +150,17 @@ def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question
     return before
 
 
-def _idempotency_hash(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
+def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
     """A tool use is the same for whoever repeats it; a key of the agent's choosing only for itself."""
     if idempotency_key:
-        return _hash("key", key.pk if key else None, idempotency_key)
+        return hash_of("key", key.pk if key else None, idempotency_key)
     if asked.session_id and asked.tool_use_id:
-        return _hash("tool use", asked.session_id, asked.tool_use_id)
+        return hash_of("tool use", asked.session_id, asked.tool_use_id)
     return None
 
 
-def _hash(*parts: object) -> str:
+def hash_of(*parts: object) -> str:
+    """The same for what is the same, whatever its length."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -179,7 +180,7 @@ def answer(
     Only what was offered, or a text of one's own, can be chosen.
     """
     checked = check_choices(parse_prompts(question.prompts), choices)
-    given = Answer(via=via, choices=_as_json(checked), **_person(user))
+    given = Answer(via=via, choices=as_json(checked), **_person(user))
     actor = actor_of(user or key, audit.AGENT)
     return _settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
@@ -280,7 +281,8 @@ def name_of(user: Person) -> str:
     return (full_name or user.get_username())[:PERSON_NAME_LENGTH]
 
 
-def _as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+def as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+    """Choices as they are stored."""
     return [choice.model_dump(by_alias=True) for choice in choices]
 
 

@@ -179,7 +179,7 @@ class Past:
             agent_color=color_of(agent.label),
             session_id=session_id,
             tool_use_id=tool_use_id,
-            idempotency_hash=lifecycle._idempotency_hash(agent, named, ""),
+            idempotency_hash=lifecycle.idempotency_hash_of(agent, named, ""),
             body_hash=template.body_hash,
             prompts=template.prompts,
             context={name: text for name, text in context.items() if text},

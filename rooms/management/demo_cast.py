@@ -59,8 +59,8 @@ def asked(number: int, service: str) -> Asked:
     ask = parse_ask(about(service, texts.ASKS[number]))
     prompts = [prompt.model_dump(by_alias=True) for prompt in ask.questions]
     defaults = ask.default_choices
-    default_choices = None if defaults is None else lifecycle._as_json(defaults)
-    return Asked(ask, prompts, default_choices, lifecycle._hash(prompts, default_choices))
+    default_choices = None if defaults is None else lifecycle.as_json(defaults)
+    return Asked(ask, prompts, default_choices, lifecycle.hash_of(prompts, default_choices))
 
 
 def about(service: str, text: Any) -> Any:
