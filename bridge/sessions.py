@@ -12,6 +12,8 @@ SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire
 
 
 class SessionStore(db.SessionStore):
+    """As Django's own in all else."""
+
     def _get_session_from_db(self) -> Any:
         session = SESSION.first(key=self.session_key, now=timezone.now())
         if session is None:

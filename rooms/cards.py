@@ -8,14 +8,16 @@ JavaScript on the token travels in a header.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from html import unescape
 from itertools import zip_longest
 from typing import Any
 
 from django.template.loader import render_to_string
-from django.utils.html import format_html
+from django.utils.html import format_html, strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
+from rooms import markup
 from rooms.forms import Draft
 from rooms.models import Answer, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_prompts
@@ -76,10 +78,10 @@ class PromptView:
         return header if len(header) <= HEADER_SHOWN else header[: HEADER_SHOWN - 1].rstrip() + "…"
 
     @property
-    def summary_colon(self) -> str:
-        """Between the name of the decision and what was decided; a question mark needs none after it."""
-        name = self.prompt.header or self.prompt.question
-        return "" if name.rstrip().endswith("?") else ":"
+    def summary_name(self) -> str:
+        """What the decision is about, up to the colon before it; a question mark needs none after it."""
+        name = self.prompt.header or unescape(strip_tags(markup.inline(self.prompt.question))).strip()
+        return name if name.endswith("?") else f"{name}:"
 
     @property
     def summary(self) -> str:

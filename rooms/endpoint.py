@@ -81,7 +81,7 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 "This idempotency key was used for another question; take a new key for a new question.",
             )
         case rates.TooMany():
-            said = f"This key has reached its limit of {error.limit} within a minute"
+            said = f"This key has sent {error.limit} {error.what} within a minute"
             return problems.too_many(said, error.seconds)
         case timeline.UnknownEntry():
             return invalid_parameter("after", f"{error} is not an id of this room")

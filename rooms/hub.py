@@ -216,7 +216,10 @@ class Hub:
         """A result, for the agents that wait for it in this process: nothing comes before them."""
         if self._loop is not None and question.pk in self._waits:
             self._loop.call_soon_threadsafe(self._hand_over, question)
-            # Step aside: the loop would wait for its turn while this thread goes on to its own response.
+
+    def let_agents_go_first(self, question: Question) -> None:
+        """Step aside: while this thread goes on to its own response, the loop would wait for its turn."""
+        if question.pk in self._waits:
             sleep(STEP_ASIDE_SECONDS)
 
     def _hand_over(self, question: Question) -> None:

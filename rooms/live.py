@@ -14,7 +14,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.handlers.asgi import get_script_prefix
 from django.http import Http404, HttpRequest
-from django.urls import Resolver404, ResolverMatch, resolve
+from django.urls import Resolver404, ResolverMatch, resolve, set_script_prefix
 
 from rooms import api, hooks, problems, streams, waits
 from rooms.database import in_database
@@ -119,6 +119,10 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
             # Django's own middleware knows where to send who comes without https.
             await exchange.application(exchange.scope, exchange.receive, exchange.send)
         else:
+            if view not in PROBES:
+                exchange.request.get_host()  # one that is not ours is refused
+            if prefix := get_script_prefix(exchange.scope):
+                set_script_prefix(prefix)  # the addresses in what is said begin with it
             await view(exchange, **path)
     except Http404:
         await exchange.respond_problem(problems.not_found())
@@ -128,7 +132,7 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
 
 def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
     try:
-        path = scope["path"].removeprefix(get_script_prefix(scope)) or "/"
+        path = scope["path"].removeprefix(get_script_prefix(scope))
         match = resolve(path, settings.ROOT_URLCONF)
     except Resolver404:
         return None

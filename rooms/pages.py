@@ -180,6 +180,7 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
 
 
 def _settled(request: HttpRequest, settled: Question) -> HttpResponse:
+    hub.let_agents_go_first(settled)
     if is_htmx(request):
         return HttpResponse(cards.render_card(settled, request.user.pk))
     address = redirect("ask_bridge:question", settled.room.slug, settled.pk)

@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 
 from rooms.conf import setting
 from rooms.models import Membership, Room, RoomQuerySet
-from rooms.prepared import Select
+from rooms.prepared import Select, key_of
 
 MEMBERSHIP = Select(lambda room, user: Membership.objects.filter(room=room, user=user).values_list("pk"))
 
@@ -31,7 +31,7 @@ class Permissions:
             return self.visible_rooms(user, Room.objects.filter(pk=room.pk)).exists()
         if room.is_open or getattr(user, "is_superuser", False):
             return True
-        return MEMBERSHIP.first(room=room.pk, user=user.pk) is not None
+        return MEMBERSHIP.first(room=room.pk, user=key_of(user)) is not None
 
     @property
     def knows_by_membership(self) -> bool:

@@ -6,7 +6,8 @@ each ask and each click runs the same few. They stay ordinary querysets, compile
     KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
     key = KEY.first(lookup="3k7q")
 
-Like the ORM's own they work on every database, and whoever counts queries sees them.
+Like the ORM's own they work on every database, and whoever counts queries sees them. Times may be given as
+they are; of somebody whose table is not ours, `key_of` gives the key as a parameter takes it.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from datetime import datetime
 from functools import cache
 from inspect import signature
 from typing import Any, Generic, TypeVar
-from uuid import UUID
 
 from django.db import connections, models
 from django.db.models.expressions import Expression
@@ -48,18 +48,16 @@ class Statement:
 
     def run(self, cursor: Any, given: dict[str, Any]) -> None:
         """Run it with what was given for its parameters."""
-        database = cursor.db
+        adapt = cursor.db.ops.adapt_datetimefield_value
         values = [given[value.name] if type(value) is Parameter else value for value in self._values]
-        cursor.execute(self._sql, [_adapted(value, database) for value in values])
+        cursor.execute(
+            self._sql, [adapt(value) if isinstance(value, datetime) else value for value in values]
+        )
 
 
-def _adapted(value: Any, database: Any) -> Any:
-    """As this database takes it."""
-    if isinstance(value, datetime):
-        return database.ops.adapt_datetimefield_value(value)
-    if isinstance(value, UUID) and not database.features.has_native_uuid_field:
-        return value.hex
-    return value
+def key_of(instance: Any) -> Any:
+    """The primary key as its column has it: the users of a portal may have any kind."""
+    return instance._meta.pk.get_db_prep_value(instance.pk, connections[alias()])
 
 
 def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:

@@ -6,7 +6,6 @@ than the lease.
 
 from collections.abc import Collection
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -39,8 +38,8 @@ def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
     people = {user.pk: user for user in present if user.is_active}
     names = {user_id: name_of(user) for user_id, user in people.items()}
     rules = permissions()
-    by_rules = partial(_insiders_by, rules)
-    insiders = (_insiders if rules.knows_by_membership else by_rules)(rooms, people)
+    ours = rules.knows_by_membership
+    insiders = _insiders(rooms, people) if ours else _insiders_by(rules, rooms, people)
     return {room_id: sorted(names[user_id] for user_id in found) for room_id, found in insiders.items()}
 
 

@@ -88,7 +88,7 @@ def invalid(problem: InvalidPayload, code: str) -> Problem:
 
 
 def too_many(what: str, seconds: int = 10) -> Problem:
-    """More at once than anybody honest needs."""
+    """More than anybody honest needs; others make room within some ten seconds, a rate says when."""
     return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": str(seconds)})
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from rooms.conf import setting
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, Answer, Message, Question
-from rooms.prepared import Select
+from rooms.prepared import Select, key_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -23,9 +23,9 @@ MINUTE = timedelta(minutes=1)
 class TooMany(Exception):
     """As many as are allowed within a minute; there is room for the next one in `seconds`."""
 
-    def __init__(self, limit: int, seconds: int) -> None:
-        super().__init__(f"{limit} within a minute; again in {seconds} seconds")
-        self.limit, self.seconds = limit, seconds
+    def __init__(self, limit: int, what: str, seconds: int) -> None:
+        super().__init__(f"{limit} {what} within a minute; again in {seconds} seconds")
+        self.limit, self.what, self.seconds = limit, what, seconds
 
 
 Sent = Callable[[int], "Select[tuple[datetime]]"]
@@ -59,33 +59,34 @@ KEYS = _sent(lambda user: AgentKey.objects.filter(created_by=user), "created_at"
 
 
 def check_asks(key: AgentKey | None) -> None:
-    _check(QUESTIONS if key else TEST_QUESTIONS, key, "ASKS_PER_MINUTE")
+    """Of this key; without one the test questions of everybody together."""
+    _check(QUESTIONS if key else TEST_QUESTIONS, key, "ASKS_PER_MINUTE", "questions")
 
 
 def check_agent_messages(key: AgentKey) -> None:
-    _check(MESSAGES_OF_AGENT, key, "MESSAGES_PER_MINUTE")
+    _check(MESSAGES_OF_AGENT, key, "MESSAGES_PER_MINUTE", "messages")
 
 
 def check_answers(user: Person, question: Question) -> None:
     """Answers, skips and replies. What comes too late is refused as late, never as too much."""
     if question.is_open and not question.is_overdue:
-        _check(ANSWERS, user, "ANSWERS_PER_MINUTE")
+        _check(ANSWERS, user, "ANSWERS_PER_MINUTE", "answers")
 
 
 def check_messages(user: Person) -> None:
-    _check(MESSAGES, user, "MESSAGES_PER_MINUTE")
+    _check(MESSAGES, user, "MESSAGES_PER_MINUTE", "messages")
 
 
 def check_keys(user: Person) -> None:
-    _check(KEYS, user, "KEYS_PER_MINUTE")
+    _check(KEYS, user, "KEYS_PER_MINUTE", "keys")
 
 
-def _check(sent: Sent, sender: Person | AgentKey | None, setting_name: str) -> None:
+def _check(sent: Sent, sender: Person | AgentKey | None, setting_name: str, what: str) -> None:
     limit = setting(setting_name)
     if not limit:
         return
     now = timezone.now()
-    full = sent(limit).first(sender=sender and sender.pk, since=now - MINUTE)
+    full = sent(limit).first(sender=sender and key_of(sender), since=now - MINUTE)
     if full:
         (filled_at,) = full
-        raise TooMany(limit, max(1, math.ceil((filled_at + MINUTE - now).total_seconds())))
+        raise TooMany(limit, what, max(1, math.ceil((filled_at + MINUTE - now).total_seconds())))

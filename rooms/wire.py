@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
@@ -145,7 +145,7 @@ def _path(question: Question) -> str:
     return f"{before_room}{question.room.slug}{before_id}{question.pk}"
 
 
-@cache
+@lru_cache(maxsize=16)  # bounded: some servers let their clients name the prefix
 def _path_parts(script_prefix: str, urlconf: str) -> tuple[str, str]:
     """Looked up once: for each question that would take as long as all the rest of its object."""
     path = reverse("ask_bridge:question", urlconf, args=("ROOM", "ID"))

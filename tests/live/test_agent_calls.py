@@ -19,15 +19,24 @@ def test_a_reply_is_whole_and_knows_nothing_of_people(agent: Agent) -> None:
 
 def test_somebody_elses_host_name_is_refused_by_every_call(agent: Agent) -> None:
     headers = agent.headers() | {"Host": "evil.example"}
-    message = json.dumps({"sender": "test-agent", "content": "Hello"})
+    question = agent.ask()
+    message = {"sender": "test-agent", "content": "Hello"}
+    tool = {"questions": agent.question()["questions"]}
+    hook = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": tool}
 
     for method, path, body in (
         ("GET", f"{agent.path}/questions", None),
         ("GET", f"{agent.path}/messages", None),
+        ("GET", f"{agent.path}/messages?wait=30", None),
+        ("GET", f"{agent.path}/events", None),
+        ("GET", f"/api/v1/questions/{question['id']}?wait=30", None),
+        ("POST", f"{agent.path}/questions?wait=30", agent.question()),
         ("POST", f"{agent.path}/messages", message),
+        ("POST", f"{agent.path}/hooks/claude-code", hook),
     ):
-        reply = agent.site.request(method, path, body=body, headers=headers)
+        reply = agent.site.request(method, path, body=body and json.dumps(body), headers=headers)
         assert (reply.status, reply.json()["code"]) == (400, "bad_host"), path
+    assert [one["id"] for one in agent.open_questions()] == [question["id"]]
 
 
 def test_a_path_that_is_no_call_is_told_in_json(agent: Agent) -> None:

@@ -59,6 +59,7 @@ def test_a_question_is_asked_seen_answered_and_received(world: World, ana: Perso
         assert not asking.has_begun  # it is held, not answered with nothing
         ana.answer(question, "SQLite")
         assert chosen(asking.result()) == ["SQLite"]
+        assert agent.wait(question["id"], 1)["url"] == question["url"]
         assert "SQLite" in stream.until(f"card-{question['id']}").data
 
 

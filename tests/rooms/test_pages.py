@@ -85,6 +85,7 @@ def test_a_host_that_is_not_ours_is_a_problem_for_agents_and_a_page_for_people(c
     ("asked", "header", "sentence"),
     [
         ("Ship it?", "", "Ship it? Yes"),
+        ("Ship **this & that?**", "", "Ship this &amp; that? Yes"),
         ("Choose a day", "", "Choose a day: Yes"),
         ("Ship it?", "Release", "Release: Yes"),
     ],
