@@ -34,6 +34,7 @@ def test_from_the_login_to_the_answer_without_a_mouse(
     page.keyboard.press("Enter")
 
     expect(page.get_by_role("heading", name=agent.room)).to_be_visible()
+    page.wait_for_load_state()  # the keys are listened to from here on
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
