@@ -18,9 +18,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from rooms import markup
+from rooms.care import Care, care_of, decided_choices
 from rooms.forms import Draft
 from rooms.models import Answer, Message, Question
-from rooms.payload import Choice, Option, Prompt, parse_prompts
+from rooms.payload import Choice, Option, Prompt, parse_choices, parse_prompts
 
 CSRF_PLACE = "<!-- csrf token -->"
 
@@ -104,11 +105,15 @@ class Card:
     words: str | None = None
     errors: Sequence[str] = ()
 
+    @property
+    def state(self) -> str:
+        """Which of its faces the card shows: that of a status, or held between open and answered."""
+        return "held" if self.question.is_held else self.question.status
+
     @cached_property
     def prompts(self) -> list[PromptView]:
-        choices = {}
-        if self.answer:
-            choices = {choice["question"]: Choice.model_validate(choice) for choice in self.answer.choices}
+        chosen = parse_choices(self.answer.choices) if self.answer else []
+        choices = {choice.question: choice for choice in chosen}
         prompts = parse_prompts(self.question.prompts)
         return [
             PromptView(index, prompt, choices.get(prompt.question), draft)
@@ -118,14 +123,42 @@ class Card:
     @property
     def lost(self) -> list[str]:
         """What somebody else's earlier answer kept this person from saying."""
-        if self.question.is_open:
+        if self.question.is_open and not self.question.is_held:
             return []
         chosen = [view.draft.in_words(view.prompt) for view in self.prompts if view.draft]
         return [*chosen, self.words] if self.words and self.words.strip() else chosen
 
-    @property
+    @cached_property
     def answer(self) -> Answer | None:
-        return self.question.answer_or_none
+        """What was decided; as yet unsaved while it can still be undone."""
+        deciding = self.question.decided_by if self.question.is_held else []
+        if not deciding:
+            return self.question.answer_or_none
+        return Answer(via=Answer.Via.WEB, choices=decided_choices(deciding), person_name=deciding[-1]["name"])
+
+    @property
+    def care(self) -> Care | None:
+        return care_of(self.question.care)
+
+    @property
+    def first_names(self) -> str:
+        """Who is asked first, for as long as they are."""
+        first = self.care.first if self.care and self.question.escalates_at else None
+        if first is None:
+            return ""
+        roles = {"manager": gettext("managers"), "member": gettext("members")}
+        return ", ".join([*first.people, *([roles[first.role]] if first.role else [])])
+
+    @property
+    def votes(self) -> list[dict[str, str]]:
+        """Who has voted for what, in one line each; only where more than one vote is needed."""
+        if self.care is None or self.care.votes is None:
+            return []
+        prompts = parse_prompts(self.question.prompts)
+        return [
+            {"name": vote["name"], "choice": _in_words(prompts, vote["choices"])}
+            for vote in self.question.votes or ()
+        ]
 
     @property
     def sends_on_click(self) -> bool:
@@ -135,6 +168,11 @@ class Card:
     @property
     def outcome(self) -> str:
         """How the question ended, in words that stand without colour or icon."""
+        if len(self.question.decided_by) > 1:
+            names = ", ".join(vote["name"] for vote in self.question.decided_by)
+            return gettext("Decided by %(names)s") % {"names": names}
+        if self.question.is_held:
+            return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
         match self.question.status:
             case Question.Status.ANSWERED if self.answer and self.answer.via == Answer.Via.TERMINAL:
                 return gettext("Answered in the terminal")
@@ -170,13 +208,26 @@ class Card:
     def icon(self) -> str:
         if self.asks_back:
             return "reply"
-        return {"answered": "check", "declined": "skip", "expired": "clock", "withdrawn": "undo"}[
-            self.question.status
-        ]
+        return {
+            "held": "clock",
+            "answered": "check",
+            "declined": "skip",
+            "expired": "clock",
+            "withdrawn": "undo",
+        }[self.state]
 
     @property
     def was_delivered(self) -> bool:
         return self.question.delivered_at is not None
+
+
+def _in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
+    """What was chosen for all prompts, in one line."""
+    views = [
+        PromptView(index, prompt, choice)
+        for index, (prompt, choice) in enumerate(zip(prompts, parse_choices(choices), strict=True))
+    ]
+    return " · ".join(view.summary for view in views)
 
 
 # ---- rendering -------------------------------------------------------------------------------------------
@@ -200,10 +251,15 @@ def render_draft(
 
 
 def render_lost(
-    question: Question, user_id: Any, drafts: Sequence[Draft] = (), words: str | None = None
+    question: Question,
+    user_id: Any,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
+    csrf_token: str = "",
 ) -> SafeString:
-    """A settled card that also shows what came too late."""
-    return _with_token(_render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words)))
+    """A decided card that also shows what came too late."""
+    html = _render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words))
+    return _with_token(html, csrf_token)
 
 
 def render_message(message: Message) -> SafeString:
@@ -220,8 +276,15 @@ def _with_token(html: str, csrf_token: str = "") -> SafeString:
 
 
 def _is_mine(question: Question, user_id: Any) -> bool:
+    return user_id is not None and str(user_id) == answerer_of(question)
+
+
+def answerer_of(question: Question) -> str | None:
+    """The id of whoever answered, as text; of a decision that can still be undone whoever made it."""
+    if question.is_held:
+        return question.decided_by[-1]["user_id"]
     answer = question.answer_or_none
-    return answer is not None and answer.user_id is not None and answer.user_id == user_id
+    return None if answer is None or answer.user_id is None else str(answer.user_id)
 
 
 class _Cached:

@@ -117,6 +117,10 @@ def _sentence(error: ErrorDetails) -> str:
             return "must be a text"
         case "string_unicode":
             return "is not valid Unicode text"
+        case "extra_forbidden":
+            return "is not known here"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']:g}"
         case "list_type":
             return "must be a list"
         case "dict_type" | "model_type" | "model_attributes_type":

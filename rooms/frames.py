@@ -1,7 +1,8 @@
 """What changed in a room as server-sent events for its open pages, named by what they replace.
 
-`card-ID` and `marks-ID` replace a card or its marks, `question` adds an open card, `entry` a line of the
-timeline, `count-ROOM` is the number of open questions, and after `reset` the page has to load anew.
+`card-ID`, `marks-ID` and `memory-ID` replace a card or these parts of it, `question` adds an open card,
+`entry` a line of the timeline, `count-ROOM` is the number of open questions, and after `reset` the page has
+to load anew.
 Two tell what is true just now: `answering-ID` who fills in a card, `here-ROOM` who has a page open.
 """
 
@@ -13,7 +14,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from rooms import timeline
-from rooms.cards import render_card, render_marks, render_message
+from rooms.cards import answerer_of, render_card, render_marks, render_message
 from rooms.models import Message, Question, Room
 
 # After so many missed changes a page is quicker to load anew than to repair.
@@ -154,21 +155,25 @@ def _message(message: Message, is_mine: bool) -> str:
     return render_message(message)
 
 
+def _memory(question: Question) -> str:
+    return render_to_string("ask_bridge/_card_memory.html", {"card": {"question": question}})
+
+
 def _card(question: Question, is_mine: bool) -> str:
-    answer = question.answer_or_none
-    return render_card(question, answer.user_id if answer and is_mine else None)
+    return render_card(question, answerer_of(question) if is_mine else None)
 
 
 def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[Frame]:
     """First what changes a card that is there, then what adds it where it is not."""
     # As a cursor a frame must not be ahead of what was read: who comes back with it would miss the rest.
     cursor = min(question.revision, current)
-    answer = question.answer_or_none
-    answerer = answer.user_id if answer else None
+    answerer = answerer_of(question)
     card_frame = partial(Frame, slug, cursor, render=partial(_card, question), person=answerer)
 
-    if question.is_open or (question.settled_position or 0) <= revision:
+    if max(question.settled_position or 0, question.turned_position or 0) <= revision:
         yield Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question))
+        if question.is_open and question.memories:
+            yield Frame(slug, cursor, f"memory-{question.pk}", lambda is_mine: _memory(question))
     else:
         yield card_frame(event=f"card-{question.pk}")
     if question.position > revision:

@@ -16,8 +16,9 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from rooms import access, frames, lifecycle, presence, problems
+from rooms import access, frames, history, lifecycle, notices, outbox, presence, problems
 from rooms.conf import setting
+from rooms.couriers import Courier
 from rooms.database import in_batches, in_database
 from rooms.models import AgentKey, Question, Room
 from rooms.sleepers import Sleeper, Viewer, Waiter
@@ -30,6 +31,8 @@ GROUP = "ask_bridge.hints"
 LOOK_AGAIN_SECONDS = 2
 # Expiry is promised to the second or two.
 SWEEP_SECONDS = 1
+# What was decided is found a moment later, and what was decided before stands on a new card.
+READ_SECONDS = 1
 # A third of the lease, so that one missed renewal does not mark an agent as gone.
 RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
 # Streams of people and waits of agents who lost their access end within 30 seconds.
@@ -38,6 +41,9 @@ RECHECK_ACCESS_SECONDS = 10
 ANNOUNCE_SECONDS = 2
 # Well within the lease of people's presence, and soon enough for "who is here".
 LOOK_WHO_IS_HERE_SECONDS = 5
+# Nobody waits at a page for what goes out by push, mail or webhook.
+NOTICES_SECONDS = 2
+FORGET_NOTICES_SECONDS = 3600
 # About as long as the loop takes to answer an agent.
 STEP_ASIDE_SECONDS = 0.0002
 # Everybody who sleeps is told that we go, and has this long to say so to their client.
@@ -113,6 +119,7 @@ class Hub:
         self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
         self._is_alone = False
+        self._courier = Courier()
 
     # ---- life
 
@@ -126,9 +133,13 @@ class Hub:
             asyncio.create_task(self._listen()),
             asyncio.create_task(self._every(SWEEP_SECONDS, self._sweep)),
             asyncio.create_task(self._every(LOOK_AGAIN_SECONDS, self._look_again)),
+            asyncio.create_task(self._every(READ_SECONDS, self._write_history)),
             asyncio.create_task(self._every(RENEW_SECONDS, self._renew_leases)),
             asyncio.create_task(self._every(RECHECK_ACCESS_SECONDS, self._recheck_access)),
             asyncio.create_task(self._every(LOOK_WHO_IS_HERE_SECONDS, self._look_who_is_here)),
+            asyncio.create_task(self._every(NOTICES_SECONDS, self._write_notices)),
+            asyncio.create_task(self._every(NOTICES_SECONDS, self._send_notices)),
+            asyncio.create_task(self._every(FORGET_NOTICES_SECONDS, self._forget_notices)),
         ]
 
     async def close(self) -> None:
@@ -136,6 +147,7 @@ class Hub:
         self.is_closing = True
         for task in self._tasks:
             task.cancel()
+        await self._courier.leave()
         for _ in range(CLOSE_SECONDS * 100):
             sleepers = self._sleepers()
             if not sleepers:
@@ -318,6 +330,9 @@ class Hub:
     async def _sweep(self) -> None:
         await in_database(lifecycle.sweep)
 
+    async def _write_history(self) -> None:
+        await in_database(history.catch_up)
+
     async def _look_again(self) -> None:
         if self._waits:
             for question_id in await in_database(_settled_among, list(self._waits)):
@@ -347,6 +362,15 @@ class Hub:
             for room, names in await in_database(presence.renew_and_look, people, list(self._feeds)):
                 if room.pk in self._feeds:
                     self._feeds[room.pk].show_people(room.slug, names)
+
+    async def _write_notices(self) -> None:
+        await in_database(notices.read)
+
+    async def _send_notices(self) -> None:
+        await self._courier.go_round()
+
+    async def _forget_notices(self) -> None:
+        await in_database(outbox.forget_old)
 
     async def _recheck_access(self) -> None:
         await self._recheck_people()

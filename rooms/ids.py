@@ -43,3 +43,7 @@ def new_message_id() -> str:
 
 def new_audit_entry_id() -> str:
     return _new_id("e")
+
+
+def new_notice_id() -> str:
+    return _new_id("n")

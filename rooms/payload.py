@@ -6,13 +6,14 @@ No database here.
 What a person can get wrong on a card is said in their language; the rest only agents ever read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from django.utils.translation import gettext
 from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, field_validator
 
 from rooms import shapes
+from rooms.care import Care
 from rooms.colors import to_hex
 from rooms.fields import (
     FieldError,
@@ -105,6 +106,7 @@ class Ask(Payload):
     context: Context = Context()
     timeout_seconds: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT_SECONDS)] | None = None
     default: dict[str, str | list[str]] | None = None
+    care: Care | None = None
 
     @field_validator("questions")
     @classmethod
@@ -307,4 +309,23 @@ def parse_prompts(stored: object) -> list[Prompt]:
             options=[Option.model_construct(**option) for option in prompt["options"]],
         )
         for prompt in cast("list[dict[str, Any]]", stored)
+    ]
+
+
+def as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+    """Choices as they are stored."""
+    return [choice.model_dump(by_alias=True) for choice in choices]
+
+
+def parse_choices(stored: object) -> list[Choice]:
+    """Choices as they were stored: checked when they came in, and the notes of several make a longer one."""
+    return [
+        Choice.model_construct(
+            question=choice["question"],
+            header=choice.get("header", ""),
+            selected_options=choice["selectedOptions"],
+            custom_input=choice.get("customInput"),
+            notes=choice.get("notes"),
+        )
+        for choice in cast("list[dict[str, Any]]", stored)
     ]

@@ -37,10 +37,14 @@ def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
     present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
     people = {user.pk: user for user in present if user.is_active}
     names = {user_id: name_of(user) for user_id, user in people.items()}
+    found = insiders(rooms, people)
+    return {room_id: sorted(names[user_id] for user_id in inside) for room_id, inside in found.items()}
+
+
+def insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Which of these people see each of these rooms, whoever makes the rules."""
     rules = permissions()
-    ours = rules.knows_by_membership
-    insiders = _insiders(rooms, people) if ours else _insiders_by(rules, rooms, people)
-    return {room_id: sorted(names[user_id] for user_id in found) for room_id, found in insiders.items()}
+    return _insiders(rooms, people) if rules.knows_by_membership else _insiders_by(rules, rooms, people)
 
 
 def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:

@@ -15,8 +15,8 @@ NESTED_JSON_DEPTH = 3
 ENVELOPE_FIELDS = ("tool_input", "input", "AskUserQuestion", "AskFollowupQuestion", "arguments")
 OPTION_FIELDS = ("options", "follow_up", "followUp", "suggestions", "choices")
 LABEL_FIELDS = ("label", "text", "title", "value", "answer")
-ASK_FIELDS = ("agent", "session_id", "tool_use_id", "context", "timeout_seconds", "default")
-OBJECT_FIELDS = ("agent", "context", "default")
+ASK_FIELDS = ("agent", "session_id", "tool_use_id", "context", "timeout_seconds", "default", "care")
+OBJECT_FIELDS = ("agent", "context", "default", "care")
 
 
 def to_canonical(body: object) -> object:

@@ -1,7 +1,7 @@
 """Questions and messages as the JSON of the wire contract."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -13,6 +13,7 @@ from typing_extensions import (
     TypedDict,
 )  # Python 3.11's own lacks what pydantic needs for the schema
 
+from rooms.care import Vote, cast_at
 from rooms.models import Answer, Message, Question
 from rooms.timeline import Entry
 
@@ -57,8 +58,16 @@ class ChoiceObject(TypedDict):
     notes: str | None
 
 
+class VoteObject(TypedDict):
+    by: PersonObject
+    at: Moment
+
+
 class AnswerObject(TypedDict):
-    """`kind` is `reply` when a person asks back instead of choosing: `reason` is then what they wrote."""
+    """`kind` is `reply` when a person asks back instead of choosing: `reason` is then what they wrote.
+
+    Where several had to agree, `by` is whose vote decided and `votes` are all that made up the decision.
+    """
 
     kind: Kind
     by: PersonObject | None
@@ -66,6 +75,28 @@ class AnswerObject(TypedDict):
     at: Moment
     answers: list[ChoiceObject]
     reason: str | None
+    votes: list[VoteObject]
+
+
+class FirstObject(TypedDict):
+    people: list[str]
+    role: Literal["manager", "member"] | None
+
+
+class VotesObject(TypedDict):
+    """How many have to choose the same, of whom (nobody named: everybody in the room), and how many voted."""
+
+    needed: int
+    of: list[str]
+    cast: int
+
+
+class CareObject(TypedDict):
+    first: FirstObject | None
+    votes: VotesObject | None
+    undo_seconds: int | None
+    escalate_seconds: int | None
+    escalated: bool
 
 
 class QuestionObject(TypedDict):
@@ -83,6 +114,7 @@ class QuestionObject(TypedDict):
     settled_at: Moment | None
     delivered_at: Moment | None
     revision: int
+    care: CareObject | None
     answer: AnswerObject | None
 
 
@@ -136,8 +168,23 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
         "settled_at": time_or_none(question.settled_at),
         "delivered_at": time_or_none(question.delivered_at),
         "revision": question.revision,
-        "answer": answer_object(question.answer_or_none),
+        "care": care_object(question) if question.care else None,
+        "answer": answer_object(question.answer_or_none, question.decided_by),
     }
+
+
+def care_object(question: Question) -> CareObject:
+    """What care is asked for and how far it is; not what anybody voted for: that is no answer yet."""
+    asked: dict[str, Any] = question.care or {}
+    votes = asked["votes"]
+    cast = len(question.votes or ())
+    return CareObject(
+        first=asked["first"],
+        votes=VotesObject(needed=votes["needed"], of=votes["of"], cast=cast) if votes else None,
+        undo_seconds=asked["undo_seconds"],
+        escalate_seconds=asked["escalate_seconds"],
+        escalated=question.was_escalated,
+    )
 
 
 def _path(question: Question) -> str:
@@ -153,7 +200,7 @@ def _path_parts(script_prefix: str, urlconf: str) -> tuple[str, str]:
     return before_room, before_id
 
 
-def answer_object(answer: Answer | None) -> AnswerObject | None:
+def answer_object(answer: Answer | None, votes: Sequence[Vote] = ()) -> AnswerObject | None:
     if answer is None:
         return None
     by = PersonObject(username=answer.username, name=answer.person_name)
@@ -164,6 +211,10 @@ def answer_object(answer: Answer | None) -> AnswerObject | None:
         at=time(answer.answered_at),
         answers=answer.choices,
         reason=answer.reason or None,
+        votes=[
+            VoteObject(by=PersonObject(username=vote["username"], name=vote["name"]), at=time(cast_at(vote)))
+            for vote in votes
+        ],
     )
 
 

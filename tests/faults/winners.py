@@ -48,6 +48,28 @@ def click_all_at_once(bridge: World, agent: Agent, people: list[Person], count: 
     )
 
 
+def vote_all_at_once(bridge: World, agent: Agent, people: list[Person], count: int) -> None:
+    """Every question is decided once, by people who agree, each counted once; whoever is late is told so."""
+    needed = 3
+    care = {"votes": needed, "undo_seconds": 1}
+    questions = [agent.ask(care=care) for _ in range(count)]
+    with open_tabs(bridge.sites, people, CLICKS) as tabs:
+        replies = race(tabs, questions)
+    for question, clicks in zip(questions, replies, strict=True):
+        assert {status for status, _ in clicks} <= {200, 303, 409}
+        settled = agent.wait(question["id"], seconds=10)
+        assert settled["status"] == "answered"
+        voters = [vote["by"]["username"] for vote in settled["answer"]["votes"]]
+        assert len(voters) == len(set(voters)) == needed
+        assert settled["answer"]["by"]["username"] == voters[-1]
+    assert answers_by_question(agent) == {question["id"]: 1 for question in questions}
+    statuses = Counter(status for clicks in replies for status, _ in clicks)
+    tell(
+        f"votes, {kind_of(bridge)}: {CLICKS} clicks on each of {count} questions, {needed} have to agree: "
+        f"{count} answers, {statuses[409]:,} came too late ({dict(statuses)})"
+    )
+
+
 def race(tabs: list[Tab], questions: list[Any]) -> list[list[tuple[int, str]]]:
     """For each question the status that every tab got, and who was named as the winner."""
     start = Barrier(len(tabs))

@@ -1,6 +1,7 @@
 """Everything that can happen, in every order: what is final stays, and replay equals a fresh page."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -29,6 +30,16 @@ ASK = {
 }
 # The logic is the same on both; PostgreSQL takes longer for each step.
 EXAMPLES = {"sqlite": 500, "postgresql": 150}
+# Each kind of care by itself and with every other; Ben has no role.
+CARE = st.fixed_dictionaries(
+    {},
+    optional={
+        "first": st.just({"people": ["ana"], "role": "manager"}),
+        "votes": st.sampled_from([2, {"needed": 2, "of": ["ana", "ben"]}]),
+        "undo_seconds": st.just(10),
+        "escalate_seconds": st.just(60),
+    },
+)
 FINAL = {"answered", "declined", "expired", "withdrawn"}
 
 
@@ -71,6 +82,14 @@ class Page:
         return self
 
 
+def attempt(verb: Callable[[], Question]) -> Question | Exception:
+    """What the verb leaves, or why it refuses."""
+    try:
+        return verb()
+    except (lifecycle.AlreadySettled, lifecycle.NotTheirTurn, lifecycle.NeedsPeople) as refusal:
+        return refusal
+
+
 class Life(RuleBasedStateMachine):
     """Agents and people do what they can; the machine holds only what the promises say."""
 
@@ -78,26 +97,37 @@ class Life(RuleBasedStateMachine):
     people: list[Any] = []
     runs = 0
 
-    @initialize()
-    def a_room(self) -> None:
+    @initialize(target=questions, care=st.one_of(st.just({"undo_seconds": 10}), CARE))
+    def a_room_with_a_question(self, care: dict[str, Any]) -> str:
         Life.runs += 1
         self.room = lifecycle.create_room(f"life-{Life.runs}", is_open=True)
         self.key, self.key_text = access.create_key(self.room, label="bot")
         self.final: dict[str, tuple[Any, ...]] = {}
         self.revision = 0
         self.pages = [Page(self.room)]
+        # Most of what can happen happens to a question, so that there is one from the beginning.
+        return self.ask(timeout=True, default=False, care=care)
 
     def read(self, question_id: str) -> Question:
         return Question.objects.with_answer().get(pk=question_id)
 
     # ---- what agents do
 
-    @rule(target=questions, timeout=st.booleans(), default=st.booleans())
-    def ask(self, timeout: bool, default: bool) -> str:
+    @rule(
+        target=questions,
+        timeout=st.booleans(),
+        default=st.booleans(),
+        care=CARE,
+    )
+    def ask_one(self, timeout: bool, default: bool, care: dict[str, Any]) -> str:
+        return self.ask(timeout, default, care)
+
+    def ask(self, timeout: bool, default: bool, care: dict[str, Any]) -> str:
         body = (
             ASK
             | ({"timeout_seconds": 60} if timeout else {})
             | ({"default": {"Which?": "This"}} if default else {})
+            | ({"care": care} if care else {})
         )
         question, is_new = lifecycle.ask(self.room, self.key, parse_ask(body))
         assert is_new
@@ -113,12 +143,11 @@ class Life(RuleBasedStateMachine):
     def withdraw(self, question: str) -> None:
         self.settle(lambda: lifecycle.withdraw(self.read(question)), question, "withdrawn")
 
-    @rule(question=questions)
-    def wait(self, question: str) -> None:
-        lifecycle.wait_started(question)
-
-    @rule(question=questions, how=st.sampled_from([lifecycle.wait_ended, lifecycle.wait_paused]))
-    def stop_waiting(self, question: str, how: Any) -> None:
+    @rule(
+        question=questions,
+        how=st.sampled_from([lifecycle.wait_started, lifecycle.wait_ended, lifecycle.wait_paused]),
+    )
+    def wait_or_stop(self, question: str, how: Any) -> None:
         how(question)
 
     @rule(question=questions)
@@ -154,23 +183,101 @@ class Life(RuleBasedStateMachine):
     @rule(question=questions, person=st.integers(0, 1), label=st.sampled_from(["This", "That"]))
     def answer(self, question: str, person: int, label: str) -> None:
         chosen = [{"question": "Which?", "selectedOptions": [label]}]
+        before = self.read(question)
         self.settle(
             lambda: lifecycle.answer(
                 self.read(question), chosen, via=Answer.Via.WEB, user=self.people[person]
             ),
             question,
             "answered",
+            # What a careful question comes to, by the promises alone.
+            otherwise=self.vote(before, self.people[person].username, label),
         )
+
+    @rule(question=questions, label=st.sampled_from(["This", "That"]))
+    def everybody_answers(self, question: str, label: str) -> None:
+        for person in (0, 1):
+            self.answer(question, person, label)
+
+    @staticmethod
+    def vote(before: Question, name: str, label: str) -> str | None:
+        """Where this vote leads: "refused", "open", "held", or None for settled."""
+        care = before.care or {}
+        if care.get("first") and before.escalates_at and name != "ana":
+            return "refused"
+        votes = {vote["username"]: vote["choices"][0]["selectedOptions"] for vote in before.votes or ()}
+        votes[name] = [label]
+        needed = care["votes"]["needed"] if care.get("votes") else 1
+        if list(votes.values()).count([label]) < needed:
+            return "open"
+        return "held" if care.get("undo_seconds") else None
+
+    @rule(question=questions, person=st.integers(0, 1))
+    def undo(self, question: str, person: int) -> None:
+        before, user = self.read(question), self.people[person]
+        match attempt(lambda: lifecycle.undo(before, user)):
+            case lifecycle.AlreadySettled(question=late):
+                assert not before.is_held
+                assert late.status == before.status
+            case lifecycle.NotTheirTurn():
+                assert before.care["first"]
+                assert user.username != "ana"
+            case opened:
+                assert before.is_held
+                assert (opened.status, opened.held_until) == ("open", None)
+                assert not [vote for vote in opened.votes if vote in before.decided_by]
+
+    @rule(question=questions)
+    def let_the_window_close(self, question: str) -> None:
+        past = timezone.now() - timedelta(seconds=1)
+        held = Question.objects.open().filter(pk=question, held_until__isnull=False)
+        was_held = held.update(held_until=past)
+        lifecycle.sweep()
+        if was_held:
+            settled = self.read(question)
+            assert settled.status == "answered"
+            assert settled.answer.username == settled.decided_by[-1]["username"]
+
+    @rule(question=questions)
+    def escalate(self, question: str) -> None:
+        past = timezone.now() - timedelta(seconds=1)
+        Question.objects.open().filter(pk=question, escalates_at__isnull=False).update(escalates_at=past)
+        lifecycle.sweep()
+        found = self.read(question)
+        assert not (found.is_open and found.escalates_at)
+
+    @rule(question=questions)
+    def report_from_the_terminal(self, question: str) -> None:
+        before = self.read(question)
+        chosen = [{"question": "Which?", "selectedOptions": ["This"]}]
+        care = before.care or {}
+        match attempt(lambda: lifecycle.answer(before, chosen, via=Answer.Via.TERMINAL, key=self.key)):
+            case lifecycle.AlreadySettled(question=late):
+                assert not before.is_open or late.status == "expired"
+            case lifecycle.NeedsPeople():
+                assert care["first"] or care["votes"]
+            case _:
+                assert before.is_open
+                assert not care.get("first")
+                assert not care.get("votes")
 
     @rule(question=questions, person=st.integers(0, 1), asks_back=st.booleans())
     def decline(self, question: str, person: int, asks_back: bool) -> None:
         verb = lifecycle.ask_back if asks_back else lifecycle.decline
-        self.settle(lambda: verb(self.read(question), self.people[person], "Why?"), question, "declined")
+        before = self.read(question)
+        is_first = (before.care or {}).get("first") and before.escalates_at and person
+        self.settle(
+            lambda: verb(self.read(question), self.people[person], "Why?"),
+            question,
+            "declined",
+            otherwise="refused" if is_first else None,
+        )
 
     @rule(question=questions)
     def let_it_expire(self, question: str) -> None:
         past = timezone.now() - timedelta(seconds=1)
-        due = Question.objects.open().filter(pk=question, expires_at__isnull=False).update(expires_at=past)
+        timed = Question.objects.open().filter(pk=question, expires_at__isnull=False, held_until=None)
+        due = timed.update(expires_at=past)
         lifecycle.sweep()
         if due:
             assert self.read(question).status == "expired"
@@ -191,17 +298,22 @@ class Life(RuleBasedStateMachine):
 
     # ---- what always holds
 
-    def settle(self, verb: Any, question: str, status: str) -> None:
-        was_open = self.read(question).is_open
-        late = None
-        try:
-            settled = verb()
-        except lifecycle.AlreadySettled as refusal:
-            late = refusal.question
-        if late is None:
-            assert (was_open, settled.status) == (True, status)
-        else:
-            assert late.status == "expired" if was_open else late.status in FINAL
+    def settle(self, verb: Any, question: str, status: str, otherwise: str | None = None) -> None:
+        """`otherwise`: where an undecided question goes instead of being settled."""
+        before = self.read(question)
+        match attempt(verb):
+            case lifecycle.AlreadySettled(question=late) if before.is_held:
+                assert late.is_held
+            case lifecycle.AlreadySettled(question=late):
+                assert late.status == "expired" if before.is_open else late.status in FINAL
+            case lifecycle.NotTheirTurn():
+                assert (before.is_open, otherwise) == (True, "refused")
+            case found:
+                assert before.is_open
+                # Over what people have decided only the agent goes: it takes its question back.
+                assert not before.is_held or status == "withdrawn"
+                assert ("held" if found.is_held else found.status) == (otherwise or status)
+                assert self.read(question).revision == found.revision
 
     @invariant()
     def what_is_final_never_changes(self) -> None:

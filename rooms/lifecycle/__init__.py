@@ -1,0 +1,72 @@
+"""The life of a question, and the only writer of it.
+
+    ask ─> open ─┬─ answer ────────────> answered ─┐
+                 ├─ decline, ask_back ─> declined ─┤
+                 ├─ expire ────────────> expired ──┼─> deliver: the result has reached the agent
+                 └─ withdraw ──────────> withdrawn ┘
+
+    wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
+
+To a careful question an answer is a vote at first. With enough of them it is answered, or held for a while:
+`undo` opens it again, `release` makes it the answer. `escalate` lets everybody decide. See `care.py`.
+
+Each verb on a question is one transaction. It changes the question only if it is still in the state that the
+verb needs, takes the room's next revision, leaves an audit entry, and sends its signals after commit. The
+first to settle a question wins in the database; everybody else gets `AlreadySettled` with the question as it
+is now.
+"""
+
+from rooms.lifecycle.answering import answer, ask_back, decline
+from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
+from rooms.lifecycle.careful import escalate, may_decide, release, undo
+from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
+from rooms.lifecycle.rooms import add_room, archive_room, create_room, post_message, restore_room, say
+from rooms.lifecycle.settling import expire, withdraw, withdraw_open
+from rooms.lifecycle.sweeping import sweep
+from rooms.lifecycle.waiting import (
+    LEASE_SECONDS,
+    deliver,
+    recall,
+    renew_leases,
+    wait_ended,
+    wait_paused,
+    wait_started,
+)
+
+__all__ = [
+    "LEASE_SECONDS",
+    "AlreadySettled",
+    "AskedDifferently",
+    "NeedsPeople",
+    "NotTheirTurn",
+    "Person",
+    "RoomArchived",
+    "add_room",
+    "answer",
+    "archive_room",
+    "ask",
+    "ask_back",
+    "create_room",
+    "decline",
+    "deliver",
+    "escalate",
+    "expire",
+    "hash_of",
+    "idempotency_hash_of",
+    "may_decide",
+    "name_of",
+    "post_message",
+    "recall",
+    "release",
+    "renew_leases",
+    "restore_room",
+    "say",
+    "sweep",
+    "undo",
+    "wait_ended",
+    "wait_paused",
+    "wait_started",
+    "withdraw",
+    "withdraw_open",
+]

@@ -1,0 +1,58 @@
+"""A person decides: they choose, skip, or ask back; or an agent says that one did in the terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.care import care_of
+from rooms.lifecycle.careful import cast_vote, check_turn
+from rooms.lifecycle.people import Person, person_fields
+from rooms.lifecycle.refusals import NeedsPeople
+from rooms.lifecycle.settling import settle, settle_in_time
+from rooms.models import AgentKey, Answer, Question
+from rooms.payload import Choice, as_json, check_choices, check_reply, parse_prompts
+
+
+def answer(
+    question: Question,
+    choices: Sequence[Choice | dict[str, Any]],
+    *,
+    via: Answer.Via,
+    user: Person | None = None,
+    key: AgentKey | None = None,
+) -> Question:
+    """Settle with what a person chose, or an agent with its key says that one chose in the terminal.
+
+    Only what was offered, or a text of one's own, can be chosen. To a careful question it may be only a vote:
+    then the question comes back open.
+    """
+    chosen = as_json(check_choices(parse_prompts(question.prompts), choices))
+    care = care_of(question.care)
+    if care and user:
+        check_turn(question, user)
+        if care.takes_votes:
+            return cast_vote(question, care, user, chosen)
+    elif care and care.is_for_people and question.is_open:
+        raise NeedsPeople
+    given = Answer(via=via, choices=chosen, **person_fields(user))
+    actor = actor_of(user or key, audit.AGENT)
+    if care and not user and not question.is_overdue:
+        # The agent goes on with what it was told elsewhere, not with what is held and it has not been told.
+        return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
+    return settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
+
+
+def decline(question: Question, user: Person, reason: str = "") -> Question:
+    """Settle without a choice: a person pressed Skip. One is enough, also where several have to agree."""
+    check_turn(question, user)
+    given = Answer(via=Answer.Via.WEB, reason=reason, **person_fields(user))
+    return settle_in_time(question, Question.Status.DECLINED, Action.DECLINED, actor_of(user), given)
+
+
+def ask_back(question: Question, user: Person, text: str) -> Question:
+    """Settle without a choice, but with words for the agent, who may ask again."""
+    # Declined, so that agents who know nothing of replies take it for what it also is: nothing was chosen.
+    check_turn(question, user)
+    given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **person_fields(user))
+    return settle_in_time(question, Question.Status.DECLINED, Action.ASKED_BACK, actor_of(user), given)

@@ -1,0 +1,98 @@
+"""A question comes in: once, however often an agent sends it."""
+
+import hashlib
+import json
+from datetime import timedelta
+
+from django.db import IntegrityError
+from django.utils import timezone
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.care import care_of, together
+from rooms.colors import color_of
+from rooms.database import writing
+from rooms.lifecycle.changes import announce, next_revision
+from rooms.lifecycle.people import Person
+from rooms.lifecycle.refusals import AskedDifferently
+from rooms.models import AgentKey, Question, Room
+from rooms.payload import Ask, as_json
+from rooms.prepared import insert
+
+
+def ask(
+    room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "", *, by: Person | None = None
+) -> tuple[Question, bool]:
+    """A new open question and True; or the one this agent asked before, as it is now, and False.
+
+    Without a key it is a test question of the person `by`.
+    """
+    idempotency_hash = idempotency_hash_of(key, asked, idempotency_key)
+    prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
+    defaults = asked.default_choices
+    default_choices = None if defaults is None else as_json(defaults)
+    care = together(care_of(room.care), asked.care)
+    body_hash = hash_of(prompts, default_choices, *([asked.care.model_dump()] if asked.care else ()))
+    if idempotency_hash:
+        before = _asked_before(room, idempotency_hash, body_hash)
+        if before:
+            return before, False
+    now = timezone.now()
+    timeout = asked.timeout_seconds
+    question = Question(
+        room=room,
+        key=key,
+        agent_name=asked.agent.name,
+        agent_color=asked.agent.color or color_of(asked.agent.name),
+        session_id=asked.session_id,
+        tool_use_id=asked.tool_use_id,
+        idempotency_hash=idempotency_hash,
+        body_hash=body_hash,
+        prompts=prompts,
+        context={name: text for name, text in asked.context.model_dump().items() if text},
+        default_choices=default_choices,
+        care=care.model_dump() if care else None,
+        asked_at=now,
+        expires_at=now + timedelta(seconds=timeout) if timeout else None,
+        escalates_at=now + timedelta(seconds=care.escalate_seconds)
+        if care and care.escalate_seconds
+        else None,
+    )
+    # Known to have none, so that nobody looks for it.
+    question._state.fields_cache["answer"] = None
+    try:
+        with writing():
+            # With the room's row locked: archiving comes before this ask or finds its question.
+            revision = next_revision(room.pk, in_active_room=True)
+            question.position = question.revision = revision
+            insert(question)
+            announce(room.pk, revision, question.pk, asked=question)
+            audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
+    except IntegrityError:
+        # The same ask came in twice at once, and the other one was first.
+        before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None
+        if not before:
+            raise
+        return before, False
+    return question, True
+
+
+def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question | None:
+    before = Question.objects.with_answer().filter(room=room, idempotency_hash=idempotency_hash).first()
+    if before and before.body_hash != body_hash:
+        raise AskedDifferently
+    return before
+
+
+def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
+    """A tool use is the same for whoever repeats it; a key of the agent's choosing only for itself."""
+    if idempotency_key:
+        return hash_of("key", key.pk if key else None, idempotency_key)
+    if asked.session_id and asked.tool_use_id:
+        return hash_of("tool use", asked.session_id, asked.tool_use_id)
+    return None
+
+
+def hash_of(*parts: object) -> str:
+    """The same for what is the same, whatever its length."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

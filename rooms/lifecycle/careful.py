@@ -1,0 +1,125 @@
+"""Careful questions: whose turn it is, votes, what is held and undone, escalation. See `care.py`."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.care import Care, Vote, agreeing, care_of, decided_choices, decision, with_vote
+from rooms.lifecycle.changes import announce, locked, next_revision
+from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.refusals import AlreadySettled, NotTheirTurn
+from rooms.lifecycle.settling import expire, settle
+from rooms.models import Answer, AuditEntry, Membership, Question, Room
+from rooms.permissions import MEMBERSHIP, permissions
+from rooms.prepared import key_of
+
+
+def check_turn(question: Question, user: Person) -> None:
+    """Raise NotTheirTurn to somebody who may not decide this open question yet, or at all."""
+    if question.is_open and not may_decide(question, user):
+        raise NotTheirTurn(question)
+
+
+def may_decide(question: Question, user: Person) -> bool:
+    """Whether somebody of the room has a vote, and is not to wait for those who are asked first."""
+    care = care_of(question.care)
+    if care is None:
+        return True
+    name = user.get_username()
+    if care.votes and care.votes.of and name not in care.votes.of:
+        return False
+    first = care.first if question.escalates_at else None
+    return first is None or name in first.people or _has_role(first.role, user, question.room)
+
+
+def _has_role(role: str | None, user: Person, room: Room) -> bool:
+    if role == Membership.Role.MANAGER:
+        return permissions().may_manage(cast(AbstractBaseUser, user), room)
+    return role is not None and MEMBERSHIP.first(room=room.pk, user=key_of(user)) is not None
+
+
+def cast_vote(question: Question, care: Care, user: Person, chosen: list[dict[str, Any]]) -> Question:
+    """Count this person's vote; with enough that agree the question is decided."""
+    if question.is_overdue:
+        raise AlreadySettled(expire(question))
+    now = timezone.now()
+    vote = Vote(
+        user_id=str(user.pk),
+        username=user.get_username(),
+        name=name_of(user),
+        at=now.isoformat(),
+        choices=chosen,
+    )
+    with locked(question) as current:
+        if not current.is_open or current.is_held:
+            raise AlreadySettled(current)
+        votes = with_vote(current.votes or [], vote)
+        is_decided = len(agreeing(votes, vote)) >= care.votes_needed
+        current.votes = votes
+        if is_decided and care.undo_seconds:
+            current.held_until = now + timedelta(seconds=care.undo_seconds)
+        _turn(current, Action.VOTED, actor_of(user), is_new_card=current.is_held)
+        return _decide(current) if is_decided and not current.is_held else current
+
+
+def undo(question: Question, user: Person) -> Question:
+    """Take a held decision back: the question is open again, without the votes that decided it."""
+    check_turn(question, user)
+    with locked(question) as current:
+        if not current.is_held:
+            raise AlreadySettled(current)
+        deciding = current.decided_by
+        current.votes = [vote for vote in current.votes or () if vote not in deciding]
+        current.held_until = None
+        return _turn(current, Action.UNDONE, actor_of(user), is_new_card=True)
+
+
+def release(question: Question) -> Question:
+    """A decision that nobody undid in time is the answer."""
+    with locked(question) as current:
+        if not current.is_held:
+            raise AlreadySettled(current)
+        return _decide(current)
+
+
+def escalate(question: Question) -> Question:
+    """Unanswered for too long: managers are told, and nobody is asked first any more."""
+    with locked(question) as current:
+        if not current.is_open or current.escalates_at is None:
+            raise AlreadySettled(current)
+        current.escalates_at = None
+        return _turn(current, Action.ESCALATED, audit.SYSTEM)
+
+
+def _decide(question: Question) -> Question:
+    """Settle with what enough people voted for; the one who decided last stands for them."""
+    deciding = decision(question.votes or [])
+    last = deciding[-1]
+    users = get_user_model()._default_manager
+    # Whoever was deleted since has no account to refer to; the name stays.
+    person = users.filter(pk=last["user_id"]).first()
+    given = Answer(
+        via=Answer.Via.WEB,
+        choices=decided_choices(deciding),
+        user_id=person.pk if person else None,
+        username=last["username"],
+        person_name=last["name"],
+    )
+    actor = audit.Actor(AuditEntry.ActorType.PERSON, last["username"])
+    return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
+
+
+def _turn(question: Question, action: Action, actor: audit.Actor, *, is_new_card: bool = False) -> Question:
+    """Store how far its people are; the card turns as a whole where its form comes or goes."""
+    question.revision = next_revision(question.room_id)
+    if is_new_card:
+        question.turned_position = question.revision
+    question.save(update_fields=["votes", "held_until", "escalates_at", "revision", "turned_position"])
+    audit.record(action, question.room.slug, actor, question.pk)
+    announce(question.room_id, question.revision, question.pk)
+    return question

@@ -1,0 +1,69 @@
+"""Rooms come, are archived and restored, and people and agents write in them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.database import writing
+from rooms.lifecycle.changes import announce, next_revision
+from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.settling import withdraw_open
+from rooms.models import Membership, Message, Room
+from rooms.prepared import insert
+
+
+def create_room(
+    slug: str, *, name: str = "", is_open: bool = False, members: Iterable[AbstractBaseUser] = ()
+) -> Room:
+    """A room with its members; an existing one is left as it is but for new members."""
+    with writing():
+        named = {"name": name or slug, "is_open": is_open}
+        room, is_new = Room.objects.get_or_create(slug=slug, defaults=named)
+        if is_new:
+            audit.record(Action.ROOM_CREATED, room.slug, audit.SYSTEM)
+        for user in members:
+            Membership.objects.get_or_create(room=room, user_id=user.pk)
+    return room
+
+
+def add_room(room: Room, by: Person) -> None:
+    """Save a new room that somebody filled in a form for."""
+    with writing():
+        room.save(force_insert=True)
+        audit.record(Action.ROOM_CREATED, room.slug, actor_of(by))
+
+
+def archive_room(room: Room, by: Person | None = None) -> None:
+    """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
+    with writing():
+        if Room.objects.active().filter(pk=room.pk).update(archived_at=timezone.now()):
+            audit.record(Action.ROOM_ARCHIVED, room.slug, actor_of(by))
+    withdraw_open(room.questions.all(), by)
+
+
+def restore_room(room: Room, by: Person | None = None) -> None:
+    """Open an archived room again: members see it, and keys that were not revoked work."""
+    with writing():
+        if Room.objects.filter(pk=room.pk, archived_at__isnull=False).update(archived_at=None):
+            audit.record(Action.ROOM_RESTORED, room.slug, actor_of(by))
+
+
+def say(room: Room, user: Person, content: str) -> Message:
+    """A person writes to the agents of the room."""
+    return post_message(
+        room, user=user, sender=name_of(user), sender_type=Message.SenderType.HUMAN, content=content
+    )
+
+
+def post_message(room: Room, **fields: Any) -> Message:
+    """Add a line to the room's timeline."""
+    message = Message(room=room, **fields)
+    with writing():
+        message.position = next_revision(room.pk)
+        insert(message)
+        announce(room.pk, message.position)
+    return message

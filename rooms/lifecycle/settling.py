@@ -1,0 +1,106 @@
+"""A question ends: the first to settle it wins in the database, everybody else is told what they left."""
+
+from copy import copy
+
+from django.db import transaction
+from django.utils import timezone
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.database import alias, writing
+from rooms.lifecycle.changes import announce, locked, next_revision
+from rooms.lifecycle.people import Person
+from rooms.lifecycle.refusals import AlreadySettled
+from rooms.models import Answer, Question, QuestionQuerySet
+from rooms.prepared import Select, Update, insert
+
+SETTLE = Update(
+    lambda id: Question.objects.open().filter(pk=id),
+    *("status", "settled_at", "delivered_at", "revision", "settled_position"),
+)
+# What changes beside the state of a question, by other hands than those that settle it.
+MARKS = ("agent_active", "waiting_until", "last_seen_at")
+MARKS_OF = Select(lambda id: Question.objects.filter(pk=id).values_list(*MARKS))
+
+
+def withdraw(question: Question, by: audit.Who = None) -> Question:
+    """Settle because the agent took its question back, or an admin did."""
+    return settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by, audit.AGENT))
+
+
+def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
+    """Withdraw those that are still open; how many that were."""
+    withdrawn = 0
+    for question in questions.open().select_related("room"):
+        try:
+            settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by))
+            withdrawn += 1
+        except AlreadySettled:
+            continue
+    return withdrawn
+
+
+def expire(question: Question) -> Question:
+    """Settle because the deadline passed; with the default only if the question named one."""
+    default = None
+    if question.default_choices is not None:
+        default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
+    return settle_undecided(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)
+
+
+def settle_in_time(
+    question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer
+) -> Question:
+    """An answer that comes after the deadline is late even if no sweep has been by yet."""
+    if question.is_overdue:
+        raise AlreadySettled(expire(question))
+    return settle_undecided(question, status, action, actor, given)
+
+
+def settle_undecided(
+    question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer | None
+) -> Question:
+    """Not over the heads of those who decided, while they can undo it."""
+    if not question.care:
+        return settle(question, status, action, actor, given)
+    with locked(question) as current:
+        if current.is_held:
+            raise AlreadySettled(current)
+        return settle(current, status, action, actor, given)
+
+
+def settle(
+    question: Question,
+    status: Question.Status,
+    action: Action,
+    actor: audit.Actor,
+    given: Answer | None = None,
+) -> Question:
+    now = timezone.now()
+    # What the agent itself reports has reached it.
+    told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
+    delivered_at = now if told_by_agent else None
+    with writing():
+        revision = next_revision(question.room_id)
+        changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
+        changes |= {"revision": revision, "settled_position": revision}
+        won = SETTLE.run(id=question.pk, **changes)
+        if won:
+            settled = copy(question)
+            settled._state.fields_cache["answer"] = None
+            if given:
+                given.question, given.room_id = settled, question.room_id
+                given.answered_at, given.position = now, revision
+                insert(given)
+            via = {"via": given.via} if given else {}
+            audit.record(action, question.room.slug, actor, question.pk, **via)
+            # Nobody else can change it before the commit: this is what everybody will read.
+            changes |= zip(MARKS, MARKS_OF.first(id=question.pk) or (), strict=True)
+            for name, value in changes.items():
+                setattr(settled, name, value)
+            announce(question.room_id, revision, question.pk, settled=settled)
+        else:
+            transaction.set_rollback(True, using=alias())
+    if not won:
+        raise AlreadySettled(Question.objects.with_answer().get(pk=question.pk))
+    return settled

@@ -1,0 +1,39 @@
+"""Rooms and what happens in them: fields, constraints and the querysets that pages and agents need.
+
+Every change in a room takes the room's next `revision`.
+What is written at every ask and click has no index for a foreign key that another index begins with.
+Nothing here changes state: see `lifecycle`.
+"""
+
+from rooms.models.audit import AppendOnly, AuditEntry, AuditEntryQuerySet
+from rooms.models.history import Bookmark, HistoryEntry
+from rooms.models.messages import Message
+from rooms.models.notices import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
+from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
+from rooms.models.questions import Answer, Question, QuestionQuerySet
+from rooms.models.rooms import AgentKey, AgentKeyQuerySet, Membership, Room, RoomQuerySet
+
+__all__ = [
+    "PERSON_NAME_LENGTH",
+    "AgentKey",
+    "AgentKeyQuerySet",
+    "Answer",
+    "AppendOnly",
+    "AuditEntry",
+    "AuditEntryQuerySet",
+    "Bookmark",
+    "HistoryEntry",
+    "Membership",
+    "Message",
+    "Notice",
+    "NoticePreferences",
+    "NoticeRule",
+    "Preferences",
+    "Presence",
+    "PushSubscription",
+    "Question",
+    "QuestionQuerySet",
+    "Room",
+    "RoomQuerySet",
+    "Webhook",
+]

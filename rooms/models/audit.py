@@ -1,0 +1,101 @@
+"""The entries of the audit, which nobody changes."""
+
+from typing import Any, NoReturn
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from rooms import ids
+
+
+class AppendOnly(Exception):
+    """Somebody tried to change or remove what is written once and for all."""
+
+    def __init__(self) -> None:
+        super().__init__("Audit entries are never changed or removed.")
+
+
+class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
+    def update(self, **fields: Any) -> NoReturn:
+        raise AppendOnly
+
+    def delete(self) -> NoReturn:
+        raise AppendOnly
+
+    def bulk_update(self, *args: Any, **options: Any) -> NoReturn:
+        raise AppendOnly
+
+    def bulk_create(self, objs: Any, *args: Any, **options: Any) -> Any:
+        if options.get("update_conflicts"):
+            raise AppendOnly
+        return super().bulk_create(objs, *args, **options)
+
+
+class AuditEntry(models.Model):
+    """Who did what when. Only texts, no references: it outlives the rooms, keys and people it tells of."""
+
+    class Action(models.TextChoices):
+        ASKED = "asked", _("Asked")
+        ANSWERED = "answered", _("Answered")
+        DECLINED = "declined", _("Declined")
+        ASKED_BACK = "asked_back", _("Asked back")
+        VOTED = "voted", _("Voted")
+        UNDONE = "undone", _("Undone")
+        ESCALATED = "escalated", _("Escalated")
+        EXPIRED = "expired", _("Expired")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+        KEY_CREATED = "key_created", _("Key created")
+        KEY_REVOKED = "key_revoked", _("Key revoked")
+        KEY_ROTATED = "key_rotated", _("Key rotated")
+        MEMBER_ADDED = "member_added", _("Member added")
+        MEMBER_REMOVED = "member_removed", _("Member removed")
+        MEMBER_CHANGED = "member_changed", _("Member changed")
+        WEBHOOK_ADDED = "webhook_added", _("Webhook added")
+        WEBHOOK_CHANGED = "webhook_changed", _("Webhook changed")
+        WEBHOOK_REMOVED = "webhook_removed", _("Webhook removed")
+        ROOM_CREATED = "room_created", _("Room created")
+        ROOM_ARCHIVED = "room_archived", _("Room archived")
+        ROOM_RESTORED = "room_restored", _("Room restored")
+        # Written by the migration of a site that was in use before: what is older has no entries.
+        AUDIT_BEGAN = "audit_began", _("Audit began")
+
+    class ActorType(models.TextChoices):
+        PERSON = "person", _("Person")
+        AGENT = "agent", _("Agent")
+        SYSTEM = "system", _("System")
+
+    id = models.CharField(max_length=32, primary_key=True, default=ids.new_audit_entry_id, editable=False)
+    at = models.DateTimeField(_("at"), default=timezone.now)
+    room = models.CharField(_("room"), max_length=60, blank=True)
+    action = models.CharField(_("action"), max_length=20, choices=Action)
+    actor_type = models.CharField(_("actor type"), max_length=10, choices=ActorType)
+    actor = models.CharField(_("actor"), max_length=254, blank=True)
+    # The id of the question or user, or the beginning of the key.
+    subject = models.CharField(_("subject"), max_length=64, blank=True)
+    details = models.JSONField(_("details"), default=dict)
+    digest = models.CharField(max_length=64, editable=False)
+
+    objects = AuditEntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
+        ordering = ("id",)
+        default_permissions = ("view",)
+        indexes = (
+            models.Index(fields=("at",), name="ask_bridge_e_at"),
+            models.Index(fields=("room", "at"), name="ask_bridge_e_room"),
+            models.Index(fields=("subject",), name="ask_bridge_e_subject"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.action} {self.subject}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(force_insert=True, using=options.get("using"))
+
+    def delete(self, *args: Any, **options: Any) -> NoReturn:
+        raise AppendOnly

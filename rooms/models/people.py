@@ -1,0 +1,42 @@
+"""What is kept of people: how they want the pages to be, and whether they have one open."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from rooms.models.rooms import Room
+
+# First and last name of Django's own user with the blank between them, and more than anybody reads.
+PERSON_NAME_LENGTH = 301
+
+
+class Preferences(models.Model):
+    """How one person wants the pages to behave."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_preferences"
+    )
+    always_submit = models.BooleanField(default=False)
+    keyboard = models.BooleanField(default=True)
+    notify = models.BooleanField(default=False)
+    muted_rooms = models.ManyToManyField(Room, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name = _("preferences")
+        verbose_name_plural = _("preferences")
+
+    def __str__(self) -> str:
+        return gettext("Preferences of %(user)s") % {"user": self.user}
+
+
+class Presence(models.Model):
+    """Somebody has a page of ours open: true until then unless renewed."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_presence"
+    )
+    until = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.user} until {self.until}"

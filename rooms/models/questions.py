@@ -1,0 +1,257 @@
+"""Questions and their answers.
+
+A question keeps the revision at which it was asked as its `position` in the timeline, the one at which it was
+settled, and the one of its latest change as its `revision`.
+"""
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from rooms import ids
+from rooms.care import Vote, decision
+from rooms.models.people import PERSON_NAME_LENGTH
+from rooms.models.rooms import AgentKey, Room
+from rooms.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+
+
+class QuestionQuerySet(models.QuerySet["Question"]):
+    def open(self) -> Self:
+        return self.filter(status=Question.Status.OPEN)
+
+    def with_answer(self) -> Self:
+        """All that a card or the wire shows, in one query."""
+        return self.select_related("room", "answer")
+
+    def due(self) -> Self:
+        """Open and undecided past the deadline; the longest first."""
+        overdue = self.open().filter(expires_at__lte=timezone.now(), held_until=None)
+        return overdue.order_by("expires_at")
+
+    def ripe(self) -> Self:
+        """Decided, and nobody undid it in time; the longest first."""
+        return self.open().filter(held_until__lte=timezone.now()).order_by("held_until")
+
+    def escalating(self) -> Self:
+        """Open for so long that managers are to be told; the longest first."""
+        return self.open().filter(escalates_at__lte=timezone.now()).order_by("escalates_at")
+
+    def abandoned(self) -> Self:
+        """Open and shown as waited for, but the lease ran out; the longest first."""
+        return (
+            self.open().filter(agent_active=True, waiting_until__lte=timezone.now()).order_by("waiting_until")
+        )
+
+
+class Question(models.Model):
+    """One call of AskUserQuestion: one card with one to four prompts."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", _("Open")
+        ANSWERED = "answered", _("Answered")
+        DECLINED = "declined", _("Declined")
+        EXPIRED = "expired", _("Expired")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+
+    id = models.CharField(max_length=32, primary_key=True, default=ids.new_question_id, editable=False)
+    room = models.ForeignKey(
+        Room, models.CASCADE, related_name="questions", verbose_name=_("room"), db_index=False
+    )
+    key = models.ForeignKey(
+        AgentKey,
+        models.SET_NULL,
+        null=True,
+        related_name="questions",
+        verbose_name=_("key"),
+        db_index=False,
+    )
+    agent_name = models.CharField(_("agent name"), max_length=AGENT_NAME_LENGTH)
+    agent_color = models.CharField(_("agent color"), max_length=7)
+    session_id = models.CharField(_("session id"), max_length=IDENTIFIER_LENGTH, blank=True)
+    tool_use_id = models.CharField(_("tool use id"), max_length=IDENTIFIER_LENGTH, blank=True)
+    # What makes a second ask the same ask, and what was asked then: both hashes, so of fixed length.
+    idempotency_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001 - unique unless null
+    body_hash = models.CharField(max_length=64, editable=False)
+
+    prompts = models.JSONField(_("prompts"))
+    context = models.JSONField(_("context"), default=dict)
+    default_choices = models.JSONField(_("default choices"), null=True)
+
+    # Careful questions only: what care was asked for, who has voted what, until when a decision can still be
+    # undone, and when managers are told and everybody may answer. See `care.py`.
+    care = models.JSONField(_("care"), null=True)
+    votes = models.JSONField(_("votes"), null=True)
+    held_until = models.DateTimeField(_("held until"), null=True)
+    escalates_at = models.DateTimeField(_("escalates at"), null=True)
+    # Up to three earlier answers to very similar questions, as they were found soon after the ask.
+    memories = models.JSONField(_("memories"), null=True)
+
+    status = models.CharField(_("status"), max_length=10, choices=Status, default=Status.OPEN)
+    asked_at = models.DateTimeField(_("asked at"), default=timezone.now)
+    expires_at = models.DateTimeField(_("expires at"), null=True)
+    settled_at = models.DateTimeField(_("settled at"), null=True)
+    delivered_at = models.DateTimeField(_("delivered at"), null=True)
+
+    # The agent's presence is a lease: active until `waiting_until` unless renewed. `agent_active` is what
+    # the pages were told last, so that exactly one sweeper notices the change.
+    agent_active = models.BooleanField(default=False)
+    waiting_until = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(_("last seen at"), null=True)
+
+    position = models.BigIntegerField()
+    settled_position = models.BigIntegerField(null=True)
+    # When an open card last turned as a whole: its decision was held, or undone.
+    turned_position = models.BigIntegerField(null=True)
+    revision = models.BigIntegerField()
+
+    objects = QuestionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("question")
+        verbose_name_plural = _("questions")
+        # Not by "room": that would join the rooms and sort by their names.
+        ordering = ("room_id", "position")
+        constraints = (
+            models.UniqueConstraint(fields=("room", "position"), name="ask_bridge_question_position"),
+            models.UniqueConstraint(fields=("room", "idempotency_hash"), name="ask_bridge_asked_once"),
+            models.CheckConstraint(
+                condition=Q(status="open", settled_at=None)
+                | (~Q(status="open") & Q(settled_at__isnull=False)),
+                name="ask_bridge_settled_has_time",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("room", "revision"), name="ask_bridge_q_replay"),
+            models.Index(fields=("key", "asked_at"), name="ask_bridge_q_rate"),
+            # Complete, so that open questions are counted in the index alone, however many there are.
+            models.Index(fields=("room", "status", "position"), name="ask_bridge_q_status"),
+            # The timeline has to step over no open question, however many there are.
+            models.Index(
+                fields=("room", "position"),
+                condition=Q(settled_position__isnull=False),
+                name="ask_bridge_q_timeline",
+            ),
+            models.Index(
+                fields=("expires_at",),
+                # Only what has a deadline: PostgreSQL would else look for any open question in it.
+                condition=Q(status="open", expires_at__isnull=False),
+                name="ask_bridge_q_due",
+            ),
+            models.Index(
+                fields=("waiting_until",),
+                condition=Q(status="open", agent_active=True),
+                name="ask_bridge_q_lease",
+            ),
+            models.Index(
+                fields=("held_until",),
+                condition=Q(status="open", held_until__isnull=False),
+                name="ask_bridge_q_held",
+            ),
+            models.Index(
+                fields=("escalates_at",),
+                condition=Q(status="open", escalates_at__isnull=False),
+                name="ask_bridge_q_escalate",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.prompts[0]["question"][:80]
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == self.Status.OPEN
+
+    @property
+    def is_overdue(self) -> bool:
+        """Open and undecided past the deadline: whatever comes now is late."""
+        return (
+            self.is_open
+            and self.expires_at is not None
+            and self.held_until is None
+            and self.expires_at <= timezone.now()
+        )
+
+    @property
+    def is_held(self) -> bool:
+        """Decided, but not told to the agent yet: it can still be undone."""
+        return self.is_open and self.held_until is not None
+
+    @property
+    def was_escalated(self) -> bool:
+        """Whether it was unanswered for so long that managers were told, and everybody may decide."""
+        wanted = (self.care or {}).get("escalate_seconds")
+        return wanted is not None and self.escalates_at is None
+
+    @property
+    def decided_by(self) -> list[Vote]:
+        """Of a decision by votes those who made it up, the one that decided last."""
+        answer = None if self.is_open else self.answer_or_none
+        is_decided = self.is_held or (answer is not None and answer.via == Answer.Via.WEB and answer.choices)
+        return decision(self.votes or []) if is_decided else []
+
+    @property
+    def agent_is_waiting(self) -> bool:
+        return self.agent_active and self.waiting_until is not None and self.waiting_until > timezone.now()
+
+    @property
+    def answer_or_none(self) -> "Answer | None":
+        return getattr(self, "answer", None)
+
+
+class Answer(models.Model):
+    """What was decided for all prompts of one question: at most one per question, ever."""
+
+    class Via(models.TextChoices):
+        WEB = "web", _("Web")
+        TERMINAL = "terminal", _("Terminal")
+        API = "api", _("API")
+        DEFAULT = "default", _("Default")
+
+    id = models.CharField(max_length=32, primary_key=True, default=ids.new_answer_id, editable=False)
+    question = models.OneToOneField(
+        Question, models.CASCADE, related_name="answer", verbose_name=_("question")
+    )
+    room = models.ForeignKey(
+        Room, models.CASCADE, related_name="answers", verbose_name=_("room"), db_index=False
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="ask_bridge_answers",
+        verbose_name=_("user"),
+        db_index=False,
+    )
+    # As they were then: history keeps its names when people marry, leave or are deleted.
+    username = models.CharField(_("username"), max_length=254, blank=True)
+    person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
+    via = models.CharField(_("via"), max_length=10, choices=Via)
+    choices = models.JSONField(_("choices"), default=list)
+    # Why the question was skipped, or what the person asks back instead of choosing.
+    reason = models.TextField(_("reason"), blank=True)
+    asks_back = models.BooleanField(_("asks back"), default=False)
+    answered_at = models.DateTimeField(_("answered at"), default=timezone.now)
+    position = models.BigIntegerField()
+
+    class Meta:
+        verbose_name = _("answer")
+        verbose_name_plural = _("answers")
+        ordering = ("room_id", "position")
+        indexes = (
+            models.Index(fields=("room", "position"), name="ask_bridge_a_timeline"),
+            models.Index(fields=("user", "answered_at"), name="ask_bridge_a_rate"),
+        )
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(via__in=("web", "terminal", "api", "default")),
+                name="ask_bridge_answer_via",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return gettext("Answer to %(question)s") % {"question": self.question_id}

@@ -1,0 +1,140 @@
+"""Where a team meets its agents: rooms, their members, and the keys of their agents."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from rooms.database import alias
+
+
+class RoomQuerySet(models.QuerySet["Room"]):
+    def active(self) -> Self:
+        return self.filter(archived_at=None)
+
+
+class Room(models.Model):
+    slug = models.SlugField(
+        _("slug"), max_length=60, unique=True, help_text=_("Part of every address: /rooms/SLUG")
+    )
+    name = models.CharField(_("name"), max_length=80)
+    is_open = models.BooleanField(
+        _("open to everybody"),
+        default=False,
+        help_text=_("Every signed-in user may see and answer. Otherwise only the members below."),
+    )
+    # What care every question of the room gets at least; see `care.py`.
+    care = models.JSONField(_("care"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
+    archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
+    revision = models.BigIntegerField(default=0, editable=False)
+    changed_at = models.DateTimeField(_("last activity"), default=timezone.now, editable=False)
+
+    objects = RoomQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("room")
+        verbose_name_plural = _("rooms")
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    class Role(models.TextChoices):
+        MEMBER = "member", _("Member")
+        MANAGER = "manager", _("Manager")
+
+    room = models.ForeignKey(Room, models.CASCADE, related_name="memberships", verbose_name=_("room"))
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="ask_bridge_memberships",
+        verbose_name=_("user"),
+    )
+    role = models.CharField(_("role"), max_length=10, choices=Role, default=Role.MEMBER)
+    joined_at = models.DateTimeField(_("joined at"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
+        constraints = (
+            models.UniqueConstraint(fields=("room", "user"), name="ask_bridge_member_once"),
+            models.CheckConstraint(
+                condition=Q(role__in=("member", "manager")), name="ask_bridge_member_role"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return gettext("%(user)s in %(room)s") % {"user": self.user, "room": self.room}
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Together with its audit entry, or not at all."""
+        with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
+            super().save(*args, **options)
+
+
+class AgentKeyQuerySet(models.QuerySet["AgentKey"]):
+    def alive(self) -> Self:
+        """Neither revoked nor expired."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+
+    def usable(self) -> Self:
+        return self.alive().filter(room__archived_at=None)
+
+
+class AgentKey(models.Model):
+    """A bearer token of an agent, bound to one room; the secret part is stored only as a keyed hash."""
+
+    room = models.ForeignKey(Room, models.CASCADE, related_name="keys", verbose_name=_("room"))
+    label = models.CharField(_("label"), max_length=80)
+    lookup = models.CharField(max_length=16, unique=True, editable=False)
+    digest = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("created by"),
+    )
+    last_used_at = models.DateTimeField(_("last used at"), null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(
+        _("expires at"), null=True, blank=True, help_text=_("Without a time it works until it is revoked.")
+    )
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True, editable=False)
+
+    objects = AgentKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("agent key")
+        verbose_name_plural = _("agent keys")
+        ordering = ("-created_at",)
+        indexes = (models.Index(fields=("created_by", "created_at"), name="ask_bridge_k_rate"),)
+
+    def __str__(self) -> str:
+        return f"{self.label} (abk_{self.lookup}_…)"
+
+    def clean(self) -> None:
+        if self._state.adding and self.has_expired:
+            raise ValidationError({"expires_at": gettext("This time is past: the key would never work.")})
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.revoked_at is None and not self.has_expired
+
+    @property
+    def is_usable(self) -> bool:
+        return self.is_alive and self.room.archived_at is None
