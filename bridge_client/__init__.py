@@ -13,10 +13,12 @@ from bridge_client.results import (
     Choice,
     Declined,
     Expired,
+    Memory,
     Person,
     Question,
     Result,
     StillOpen,
+    Vote,
     Withdrawn,
 )
 from bridge_client.version import __version__
@@ -31,6 +33,7 @@ __all__ = [
     "ClientError",
     "Declined",
     "Expired",
+    "Memory",
     "Person",
     "ProblemError",
     "Question",
@@ -38,6 +41,7 @@ __all__ = [
     "SettingsError",
     "StillOpen",
     "Unreachable",
+    "Vote",
     "Withdrawn",
     "__version__",
 ]

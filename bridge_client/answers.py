@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Result, StillOpen
+from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Question, Result, StillOpen
 
 # How Claude Code itself joins the labels of a multi-select; only this edge knows it.
 SEPARATOR = ", "
@@ -15,6 +15,7 @@ SEPARATOR = ", "
 DO_NOT_ASK_AGAIN = (
     "Do not ask it again: go on with what you can decide yourself, or stop and say what you need."
 )
+NOBODY_YET = "Nobody has answered yet"
 NOT_ANSWERED_THERE = "(not answered in the terminal)"
 # What the server takes of a text of one's own and of a note.
 FREE_TEXT_LENGTH = 4_000
@@ -55,23 +56,46 @@ def decide(result: Result, tool_input: Mapping[str, Any], waited_seconds: float 
     if isinstance(result, Declined):
         return Deny(declined_sentence(result))
     if isinstance(result, Answered):
-        return _allow(result.choices, tool_input, result.by.name if result.by else "", [])
+        # Notes of several people have their names in them already.
+        name = result.names[0] if len(result.names) == 1 else ""
+        return _allow(result.choices, tool_input, name, [])
     if isinstance(result, Expired):
-        note = (
-            "Nobody answered in time. These are the defaults that the question named, not a person's choice."
-        )
         if result.default:
-            return _allow(result.default, tool_input, "", [note])
-        return Undecided("Nobody answered before the question's deadline")
+            return _allow(result.default, tool_input, "", [default_sentence(result)])
+        return Undecided(f"{nobody_decided(result.question)} before the question's deadline")
     if isinstance(result, StillOpen):
-        within = f" within {waited_seconds:g} seconds" if waited_seconds is not None else " so far"
-        return Undecided(f"Nobody answered{within}")
-    return Undecided("The question was taken back before anybody answered")
+        if waited_seconds is None:
+            return Undecided(nobody_decided_yet(result.question))
+        return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
+    return Undecided("The question was taken back before it was answered")
 
 
 def undecided_because(error: Exception) -> Undecided:
     """The question could not be asked, or its answer not be fetched."""
     return Undecided(f"No answer could be fetched from the bridge. {str(error).rstrip('.')}")
+
+
+def nobody_decided(question: Question) -> str:
+    """Why there is no answer, for a sentence that goes on with the time that people had."""
+    return "Too few people agreed" if question.is_voted_on else "Nobody answered"
+
+
+def nobody_decided_yet(question: Question) -> str:
+    """Why there is no answer so far."""
+    return "Too few people agree so far" if question.is_voted_on else NOBODY_YET
+
+
+def default_sentence(result: Expired) -> str:
+    return (
+        f"{nobody_decided(result.question)} in time. "
+        "These are the defaults that the question named, not a person's choice."
+    )
+
+
+def all_names(names: Sequence[str]) -> str:
+    """`Ana, Ben and Cleo`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def declined_sentence(result: Declined) -> str:

@@ -17,6 +17,7 @@ from bridge_client.version import __version__
 COMMANDS = {
     "ask": ("ask", "ask the room and wait for the answer"),
     "wait": ("wait", "wait for the answer to a question that was asked before"),
+    "memory": ("memory", "print what was answered to similar questions before"),
     "withdraw": ("withdraw", "take a question back"),
     "send": ("send", "write a line into the room"),
     "poll": ("poll", "print what was said in the room"),

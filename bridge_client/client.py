@@ -5,6 +5,7 @@ Every call tries again over restarts and broken connections until its deadline, 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError, ProblemError, SettingsError
 from bridge_client.http import READ_SECONDS, Transport
-from bridge_client.results import Choice, Question, Result
+from bridge_client.results import Choice, Memory, Question, Result
 from bridge_client.retries import Deadline, OnRetry, Retries
 from bridge_client.settings import Settings, check
 from bridge_client.waiting import question_path, say_goodbye, wait_until_settled
@@ -22,12 +23,13 @@ from bridge_client.waiting import question_path, say_goodbye, wait_until_settled
 PATIENCE_SECONDS = 30.0
 # What the server gives unless told otherwise.
 PAGE_SIZE = 50
+MEMORIES = 3
 
 Prompts = Union[Sequence[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Client:
-    """One room of one bridge."""
+    """One room of one bridge; `care` is for every question that does not bring its own."""
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class Client:
         key: str,
         room: str = "",
         *,
+        care: Mapping[str, Any] | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
         on_retry: OnRetry | None = None,
     ) -> None:
@@ -43,6 +46,7 @@ class Client:
         self.transport = Transport(url, key)
         self._key = key
         self._room = room
+        self._care = care
         self._patience_seconds = patience_seconds
         self._on_retry = on_retry
 
@@ -58,16 +62,18 @@ class Client:
             settings.url,
             settings.key,
             settings.room,
+            care=settings.care,
             patience_seconds=patience_seconds,
             on_retry=on_retry,
         )
 
     def in_room(self, room: str) -> Client:
-        """The same bridge and key, another room."""
+        """The same bridge, key and care, another room."""
         return Client(
             self.transport.url,
             self._key,
             room,
+            care=self._care,
             patience_seconds=self._patience_seconds,
             on_retry=self._on_retry,
         )
@@ -94,6 +100,7 @@ class Client:
         context: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
         default: Mapping[str, Any] | None = None,
+        care: Mapping[str, Any] | None = None,
         idempotency_key: str = "",
         cancellation: Cancellation | None = None,
     ) -> Question:
@@ -101,7 +108,8 @@ class Client:
 
         `questions` is a list of prompts, or one object in any shape that the server takes. The same
         `session_id` and `tool_use_id`, or the same `idempotency_key`, give the same question again.
-        `timeout_seconds` is the question's own deadline, at which `default` counts.
+        `timeout_seconds` is the question's own deadline, at which `default` counts. `care` says who is asked
+        first, how many have to agree, and for how long it can be undone; `{}` is none.
         """
         body: dict[str, Any] = (
             dict(questions) if isinstance(questions, Mapping) else {"questions": list(questions)}
@@ -114,8 +122,10 @@ class Client:
             "context": dict(context) if context else None,
             "timeout_seconds": timeout_seconds,
             "default": default,
+            "care": care,
         }
         body.update({name: value for name, value in given.items() if value is not None})
+        body = self._with_care(body)
         if not idempotency_key and not (body.get("session_id") and body.get("tool_use_id")):
             idempotency_key = os.urandom(16).hex()
         data = self._call(
@@ -126,6 +136,20 @@ class Client:
             cancellation=cancellation,
         )
         return Question.from_wire(data)
+
+    def _with_care(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The question with its own care, else with ours."""
+        if self._care is None or body.get("care") is not None:
+            return body
+        return {**body, "care": self._care}
+
+    def _with_care_as_text(self, content: str) -> str:
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            return content  # the bridge says what is wrong with it
+        careful = self._with_care(body) if isinstance(body, dict) else body
+        return content if careful is body else json.dumps(careful)
 
     def wait(
         self,
@@ -188,6 +212,14 @@ class Client:
             if not after:
                 return
 
+    def memory(self, text: str, limit: int = MEMORIES) -> list[Memory]:
+        """What people of the room answered to questions like this one, the most similar first."""
+        found = self._call("GET", f"{self.room_path}/memory", query={"q": text, "limit": limit})
+        return [
+            Memory(Question.from_wire(each["question"]), float(each["similarity"]))
+            for each in found["memories"]
+        ]
+
     def stop_waiting(self, question_id: str) -> None:
         """Say that nobody waits here any more; the question stays open."""
         self._call("DELETE", f"{question_path(question_id)}/wait")
@@ -226,9 +258,11 @@ class Client:
 
         A question is never asked twice; any other line is sent again only if it certainly did not arrive.
         """
+        is_question = type == "AskUserQuestion"
+        if is_question:
+            content = self._with_care_as_text(content)
         body = {"content": content, "sender_type": sender_type, "type": type}
         body.update({name: value for name, value in (("sender", sender), ("color", color)) if value})
-        is_question = type == "AskUserQuestion"
         sent: dict[str, Any] = self._call(
             "POST",
             f"{self.room_path}/messages",

@@ -108,6 +108,16 @@ class ReportedAnswers:
     annotations: dict[str, Any]
 
 
+def ask_again_output() -> dict[str, Any]:
+    """What Claude Code is told when the terminal answered what particular people have to decide."""
+    return {
+        "decision": "block",
+        "reason": "Particular people have to decide this question in its room, so the answer that was given "
+        "in the terminal does not count. Do not act on it: ask the same question again with AskUserQuestion "
+        "and wait.",
+    }
+
+
 def reported_answers(envelope: Mapping[str, Any]) -> ReportedAnswers:
     """From the tool's input or its response, whichever has them."""
     told = [tool_input(envelope), _object(envelope.get("tool_response"))]

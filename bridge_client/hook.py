@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from bridge_client import context, envelopes
 from bridge_client.answers import Decision, choices_from_claude, decide
 from bridge_client.client import Client
-from bridge_client.errors import ProblemError
-from bridge_client.results import Question
+from bridge_client.errors import ClientError, ProblemError
 
 # Long enough for somebody to walk by, short enough for whoever sits at the terminal.
 TIMEOUT_SECONDS = 300.0
@@ -19,6 +19,9 @@ TIMEOUT_SECONDS = 300.0
 ASK_PATIENCE_SECONDS = 10.0
 # Claude goes on only after this hook: closing a card is worth a moment, not more.
 REPORT_PATIENCE_SECONDS = 5.0
+
+# What the bridge says to an answer from the terminal when particular people have to decide.
+NEEDS_PEOPLE = "needs_people"
 
 
 def patience_seconds(envelope: Mapping[str, Any]) -> float:
@@ -49,8 +52,8 @@ def ask_the_room(
     return decide(client.wait(question.id, left), tool_input, timeout_seconds)
 
 
-def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> Question | None:
-    """Close the card with what was answered in the terminal; None if there is none left to close."""
+def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> dict[str, Any] | None:
+    """Close the card with what was answered in the terminal if it is open still; what Claude Code hears."""
     reported = envelopes.reported_answers(envelope)
     if not reported.answers:
         return None
@@ -63,8 +66,13 @@ def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> Question
         return None
     choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
     try:
-        return client.report_answer(question.id, choices)
+        client.report_answer(question.id, choices)
     except ProblemError as error:
-        if error.status == 409:
-            return None  # somebody in the room was faster by a hair
-        raise
+        if error.code == NEEDS_PEOPLE:
+            # It is asked again. Whatever becomes of the card, Claude must not act on that answer.
+            with suppress(ClientError):
+                client.withdraw(question.id)
+            return envelopes.ask_again_output()
+        if error.status != 409:  # somebody in the room was faster by a hair
+            raise
+    return None

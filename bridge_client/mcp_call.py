@@ -15,7 +15,7 @@ from bridge_client.client import PATIENCE_SECONDS, Client
 from bridge_client.context import gather
 from bridge_client.errors import ClientError, Unreachable
 from bridge_client.in_flight import InFlight
-from bridge_client.mcp_results import Outcome, failed, outcome_of, still_open
+from bridge_client.mcp_results import Outcome, failed, outcome_of, remembered, still_open
 from bridge_client.results import Question, Result
 from bridge_client.retries import Deadline
 
@@ -96,7 +96,7 @@ class Call:
     def tool_use_id(self) -> str:
         return str((self._ctx.meta or {}).get(TOOL_USE_KEY) or "")
 
-    async def ask(self, questions: Any, agent: str, tool_use_id: str) -> Question:
+    async def ask(self, questions: Any, agent: str, tool_use_id: str, care: Any = None) -> Question:
         """Put the questions into the room, once per tool use."""
         context = gather(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
         return await self._run(
@@ -106,10 +106,18 @@ class Call:
                 session_id=self._session_id if tool_use_id else "",
                 tool_use_id=tool_use_id,
                 context=context,
+                care=care,
                 cancellation=cancellation,
             ),
             "Asking",
         )
+
+    async def remember(self, text: str) -> Outcome:
+        """What was answered to similar questions, whatever happens."""
+        try:
+            return remembered(await self._run(lambda _: self._client.memory(text), "Looking it up"))
+        except ClientError as error:
+            return failed(error)
 
     async def wait(self, question_id: str, url: str = "") -> Result:
         """What became of the question, or StillOpen when the time is nearly over."""

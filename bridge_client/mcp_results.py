@@ -6,10 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bridge_client.answers import DO_NOT_ASK_AGAIN, declined_sentence, undecided_because
+from bridge_client.answers import (
+    DO_NOT_ASK_AGAIN,
+    NOBODY_YET,
+    all_names,
+    declined_sentence,
+    default_sentence,
+    nobody_decided,
+    nobody_decided_yet,
+    undecided_because,
+)
 from bridge_client.errors import ClientError, ProblemError
 from bridge_client.mcp_tools import WAIT
-from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Person, Result, StillOpen
+from bridge_client.results import (
+    Answered,
+    AskedBack,
+    Choice,
+    Declined,
+    Expired,
+    Memory,
+    Person,
+    Result,
+    StillOpen,
+)
 
 # What the caller can put right by asking for something else; everything else is between us and the bridge.
 INVALID_STATUSES = (400, 404, 409, 413, 422)
@@ -28,16 +47,16 @@ def outcome_of(result: Result) -> Outcome:
     """A settled question, or one that is still open. Never an invented answer."""
     question = result.question
     if isinstance(result, StillOpen):
-        return still_open(question.id, question.url)
+        return still_open(question.id, question.url, nobody_decided_yet(question))
     data: dict[str, Any] = {"status": question.status, "question_id": question.id}
     if isinstance(result, Answered):
-        name = result.by.name if result.by else "Somebody"
+        names = all_names(result.names or ["Somebody"])
         data.update(_answers(result.choices), by=_person(result.by), via=result.via, is_default=False)
-        return Outcome(data, f"{name} answered:\n{_as_lines(result.choices)}")
+        if result.votes:
+            data["votes"] = [vote.to_wire() for vote in result.votes]
+        return Outcome(data, f"{names} answered:\n{_as_lines(result.choices)}")
     if isinstance(result, Expired) and result.default:
-        message = (
-            "Nobody answered in time. These are the defaults that the question named, not a person's choice."
-        )
+        message = default_sentence(result)
         data.update(_answers(result.default), by=None, via="default", is_default=True, message=message)
         return Outcome(data, f"{message}\n{_as_lines(result.default)}")
     if isinstance(result, Declined):
@@ -45,15 +64,15 @@ def outcome_of(result: Result) -> Outcome:
         data.update(kind=kind, by=_person(result.by), reason=result.reason)
         message = declined_sentence(result)
     elif isinstance(result, Expired):
-        message = f"Nobody answered before the question's deadline. {DO_NOT_ASK_AGAIN}"
+        message = f"{nobody_decided(question)} before the question's deadline. {DO_NOT_ASK_AGAIN}"
     else:
-        message = f"The question was taken back before anybody answered. {DO_NOT_ASK_AGAIN}"
+        message = f"The question was taken back before it was answered. {DO_NOT_ASK_AGAIN}"
     return Outcome({**data, "message": message}, message)
 
 
-def still_open(question_id: str, url: str = "") -> Outcome:
-    """Nobody has answered so far, and the call's time is over."""
-    message = "Nobody has answered yet; the question stays open."
+def still_open(question_id: str, url: str = "", why: str = NOBODY_YET) -> Outcome:
+    """Nothing was decided so far, and the call's time is over."""
+    message = f"{why}; the question stays open."
     data = {
         "status": "still_open",
         "question_id": question_id,
@@ -62,6 +81,29 @@ def still_open(question_id: str, url: str = "") -> Outcome:
         "next": f"call {WAIT} with this id",
     }
     return Outcome(data, f'{message} Call {WAIT} with {{"question_id": "{question_id}"}}.')
+
+
+def remembered(memories: Sequence[Memory]) -> Outcome:
+    """Earlier answers, as they were given then."""
+    answered = [(each, each.question.result) for each in memories]
+    found = [(each, result) for each, result in answered if isinstance(result, Answered)]
+    data = [
+        {
+            "question_id": each.question.id,
+            "url": each.question.url,
+            "similarity": each.similarity,
+            "answers": [choice.to_wire() for choice in result.choices],
+            "by": _person(result.by),
+            "at": result.at,
+        }
+        for each, result in found
+    ]
+    lines = [
+        f"{each.similarity:.0%} similar, {result.by.name if result.by else 'somebody'} on {result.at[:10]}:\n"
+        f"{_as_lines(result.choices)}"
+        for each, result in found
+    ]
+    return Outcome({"memories": data}, "\n".join(lines) or "Nothing similar was answered before.")
 
 
 def failed(error: ClientError, question_id: str = "") -> Outcome:

@@ -86,7 +86,7 @@ def _require_mcp() -> None:
 
 
 class McpServer:
-    """Three tools for one room."""
+    """Four tools for one room."""
 
     def __init__(self, settings: Settings, limits: Limits, agent: str, allows_others: bool) -> None:
         self._settings = settings
@@ -150,6 +150,7 @@ class McpServer:
         tools = {
             mcp_tools.ASK: self._ask,
             mcp_tools.WAIT: self._wait,
+            mcp_tools.REMEMBER: self._remember,
             mcp_tools.APPROVE: self._approve,
         }
         if params.name not in tools:
@@ -160,13 +161,21 @@ class McpServer:
 
     async def _ask(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
         try:
-            question = await call.ask(arguments.get("questions"), self._name(call), call.tool_use_id)
+            question = await call.ask(
+                arguments.get("questions"),
+                self._name(call),
+                call.tool_use_id,
+                self._care(arguments.get("care")),
+            )
         except ClientError as error:
             return _as_tool_result(failed(error))
         return _as_tool_result(await call.settle(question.id, question.url))
 
     async def _wait(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
         return _as_tool_result(await call.settle(str(arguments.get("question_id") or "")))
+
+    async def _remember(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
+        return _as_tool_result(await call.remember(str(arguments.get("question") or "")))
 
     async def _approve(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
         tool_name, tool_input = str(arguments.get("tool_name") or ""), arguments.get("input")
@@ -180,6 +189,15 @@ class McpServer:
         except ClientError as error:
             return _as_permission(undecided_because(error))
         return _as_permission(decide(result, tool_input, round(call.wait_seconds)))
+
+    def _care(self, asked: Any) -> Any:
+        """A model can ask for more care than it was set up with, never for less."""
+        if not isinstance(asked, dict):
+            return asked  # none, or something that the bridge refuses in a sentence for the model
+        own = self._settings.care or {}
+        # Nor may it open a question soon to others than those whom our setup wants to be asked first.
+        kept = {"escalate_seconds": None} if own.get("first") else {}
+        return {**asked, **kept, **own}
 
     def _name(self, call: Call) -> str:
         info = call.client_info

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-ASK, WAIT, APPROVE = "ask_user_question", "wait_for_answer", "approve"
+ASK, WAIT, REMEMBER, APPROVE = "ask_user_question", "wait_for_answer", "recall_decisions", "approve"
 
 INSTRUCTIONS = (
     f"Asks the people of a room. Call {ASK} when a decision is theirs to make. A result with the status "
@@ -60,6 +60,47 @@ _QUESTION: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+# In its long form only: one way to say it is enough for a model.
+_CARE: dict[str, Any] = {
+    "type": "object",
+    "description": (
+        "Leave it out as a rule. Only when people asked for it, or when the step is risky and cannot be "
+        "taken back: who has to decide, and how. It then takes longer until there is an answer."
+    ),
+    "properties": {
+        "first": {
+            "type": "object",
+            "description": "Who is asked first, by user names that you were told, by role, or both.",
+            "properties": {"people": _NAMES, "role": {"type": "string", "enum": ["manager", "member"]}},
+            "additionalProperties": False,
+        },
+        "votes": {
+            "type": "object",
+            "description": "How many people have to choose the same; `of` says who may vote if not all.",
+            "properties": {"needed": {"type": "integer", "minimum": 2}, "of": _NAMES},
+            "required": ["needed"],
+            "additionalProperties": False,
+        },
+        "undo_seconds": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "How long people can undo a choice before you get it, such as 10.",
+        },
+        "escalate_seconds": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Without an answer for so long everybody may decide, not only those asked first.",
+        },
+    },
+    "additionalProperties": False,
+}
+
+_PERSON: dict[str, Any] = {
+    "type": ["object", "null"],
+    "properties": {"username": {"type": "string"}, "name": {"type": "string"}},
+}
+
 _ANSWER: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -102,15 +143,41 @@ _OUTCOME: dict[str, Any] = {
             "type": "boolean",
             "description": "True if nobody answered and these are the defaults that the question named.",
         },
-        "by": {
-            "type": ["object", "null"],
-            "properties": {"username": {"type": "string"}, "name": {"type": "string"}},
+        "by": _PERSON,
+        "votes": {
+            "type": "array",
+            "description": "Of a question that was asked with care: everybody who chose what was decided.",
+            "items": {"type": "object", "properties": {"by": _PERSON, "at": {"type": "string"}}},
         },
         "via": {"type": "string", "description": "web, terminal, api or default."},
         "message": {"type": "string", "description": "What it means, in a sentence."},
         "next": {"type": "string", "description": "What to do now."},
     },
     "required": ["status"],
+}
+
+_MEMORIES: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "memories": {
+            "type": "array",
+            "description": "The most similar first; empty if nothing similar was answered.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "question_id": {"type": "string"},
+                    "url": {"type": "string"},
+                    "similarity": {"type": "number", "description": "From 0 to 1, which is the same words."},
+                    "answers": {"type": "array", "items": _ANSWER},
+                    "by": {"type": ["object", "null"]},
+                    "at": {"type": "string"},
+                },
+                "required": ["question_id", "similarity", "answers"],
+            },
+        },
+        "status": {"type": "string", "enum": ["unreachable", "invalid"]},
+        "message": {"type": "string", "description": "Why nothing could be looked up."},
+    },
 }
 
 # Claude Code hides tools behind a search unless told otherwise; nobody searches for whom to ask.
@@ -137,7 +204,8 @@ TOOLS: list[dict[str, Any]] = [
                     "items": _QUESTION,
                     "minItems": 1,
                     "maxItems": 4,
-                }
+                },
+                "care": _CARE,
             },
             "required": ["questions"],
             "additionalProperties": False,
@@ -159,6 +227,24 @@ TOOLS: list[dict[str, Any]] = [
         "outputSchema": _OUTCOME,
         "annotations": {**_HARMLESS, "idempotentHint": True},
         "_meta": _ALWAYS_LOADED,
+    },
+    {
+        "name": REMEMBER,
+        "title": "Recall decisions",
+        "description": (
+            "Find what the people of the room answered when something very similar was asked. It may spare "
+            f"them a question; where it matters, or the case is another, use {ASK} all the same."
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "description": "The question as you would ask it."},
+            },
+            "required": ["question"],
+            "additionalProperties": False,
+        },
+        "outputSchema": _MEMORIES,
+        "annotations": {**_HARMLESS, "idempotentHint": True},
     },
     {
         "name": APPROVE,

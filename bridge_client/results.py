@@ -47,6 +47,16 @@ class Question:
         return self.data.get("tool_use_id") or ""
 
     @property
+    def care(self) -> dict[str, Any]:
+        """Who is asked first, how many have to agree, what can be undone; empty for a plain question."""
+        return self.data.get("care") or {}
+
+    @property
+    def is_voted_on(self) -> bool:
+        """Whether somebody has voted where several have to choose the same."""
+        return bool((self.care.get("votes") or {}).get("cast"))
+
+    @property
     def is_used_up(self) -> bool:
         """Settled, and whoever asked knows: it was delivered, answered at their terminal or taken back."""
         via = (self.data.get("answer") or {}).get("via")
@@ -60,7 +70,8 @@ class Question:
         by = Person.from_wire(answer.get("by"))
         choices = [Choice.from_wire(choice) for choice in answer.get("answers") or []]
         if self.status == "answered":
-            return Answered(self, choices, by, str(answer.get("via", "")), str(answer.get("at", "")))
+            votes = [Vote.from_wire(vote) for vote in answer.get("votes") or []]
+            return Answered(self, choices, by, str(answer.get("via", "")), str(answer.get("at", "")), votes)
         if self.status == "declined":
             declined = AskedBack if answer.get("kind") == "reply" else Declined
             return declined(self, by, answer.get("reason") or "")
@@ -81,6 +92,21 @@ class Person:
     @classmethod
     def from_wire(cls, data: dict[str, Any] | None) -> Person | None:
         return cls(str(data.get("username", "")), str(data.get("name", ""))) if data else None
+
+
+@dataclass(frozen=True)
+class Vote:
+    """Somebody who chose what was decided."""
+
+    by: Person
+    at: str
+
+    @classmethod
+    def from_wire(cls, data: dict[str, Any]) -> Vote:
+        return cls(Person.from_wire(data.get("by")) or Person("", ""), str(data.get("at", "")))
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"by": {"username": self.by.username, "name": self.by.name}, "at": self.at}
 
 
 @dataclass(frozen=True)
@@ -114,13 +140,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class Answered:
-    """Somebody chose; `via` says where: web, terminal or api."""
+    """Somebody chose; `via` says where: web, terminal or api.
+
+    Where several had to agree, `by` is whose vote decided and `votes` are all that made up the decision.
+    """
 
     question: Question
     choices: list[Choice]
     by: Person | None
     via: str
     at: str
+    votes: list[Vote] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Of everybody who decided it; empty if nobody knows who it was."""
+        if self.votes:
+            return [vote.by.name for vote in self.votes]
+        return [self.by.name] if self.by else []
 
 
 @dataclass(frozen=True)
@@ -157,6 +194,14 @@ class StillOpen:
     """Nobody has answered so far; the question stays where it is."""
 
     question: Question
+
+
+@dataclass(frozen=True)
+class Memory:
+    """An earlier question that a person answered, and how similar it is: 1 for the same words."""
+
+    question: Question
+    similarity: float
 
 
 Result = Union[Answered, Declined, Expired, Withdrawn, StillOpen]

@@ -17,17 +17,20 @@ MEANINGS = {
     "key": "an agent key (from the room's Connect page)",
     "room": "the room to ask in",
 }
+# How carefully every question is asked unless it says so itself: an object, so no flag of its own.
+CARE_VARIABLE = "ASK_BRIDGE_CARE"
 # Every agent key of every bridge begins so; a web page or a password pasted by mistake does not.
 KEY_PREFIX = "abk_"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A bridge, a room in it, and the key to that room."""
+    """A bridge, a room in it, the key to that room, and how carefully to ask there."""
 
     url: str
     key: str = field(repr=False)
     room: str
+    care: Mapping[str, Any] | None = None
 
     @property
     def is_encrypted(self) -> bool:
@@ -59,16 +62,23 @@ def load(
     environ = os.environ if environ is None else environ
     given = {"url": url, "key": key, "room": room}
     found = {name: (given[name] or environ.get(VARIABLES[name]) or "").strip() for name in VARIABLES}
+    care = _care_from_text(environ.get(CARE_VARIABLE, ""))
     path = config or config_path(environ)
     # Whoever named a file wants to hear that it is not there; otherwise it may well be missing.
     is_named = bool(config or environ.get("ASK_BRIDGE_CONFIG"))
-    if not all(found.values()) and (is_named or os.path.exists(path)):
+    # Also for the care alone: overlooked, people would get less of it than they wanted.
+    is_wanted = care is None or not all(found.values())
+    if is_wanted and (is_named or os.path.exists(path)):
         stored = _read(path)
         found = {name: found[name] or _text(stored, name, path) for name in VARIABLES}
+        if care is None and stored.get("care") is not None:
+            care = _checked_care(stored["care"], f'"care" in {path}')
     missing = [name for name in VARIABLES if not found[name] and (needs_room or name != "room")]
     if missing:
         raise SettingsError(_what_is_missing(missing, path))
-    return Settings(url=_checked_url(found["url"]), key=_checked_key(found["key"]), room=found["room"])
+    return Settings(
+        url=_checked_url(found["url"]), key=_checked_key(found["key"]), room=found["room"], care=care
+    )
 
 
 def check(url: str | None = None, key: str | None = None, room: str | None = None) -> None:
@@ -113,6 +123,23 @@ def _text(stored: Mapping[str, Any], name: str, path: str) -> str:
     if not isinstance(value, str):
         raise SettingsError(f'"{name}" in {path} has to be a text')
     return value.strip()
+
+
+def _care_from_text(text: str) -> dict[str, Any] | None:
+    if not text.strip():
+        return None
+    try:
+        care = json.loads(text)
+    except (ValueError, RecursionError):
+        care = None
+    return _checked_care(care, CARE_VARIABLE)
+
+
+def _checked_care(care: Any, name: str) -> dict[str, Any]:
+    """An object; what is in it is the bridge's to check."""
+    if not isinstance(care, dict):
+        raise SettingsError(f'{name} has to be a JSON object such as {{"votes": 2, "undo_seconds": 10}}')
+    return care
 
 
 def _what_is_missing(names: list[str], path: str) -> str:

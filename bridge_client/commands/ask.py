@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from bridge_client import exits
-from bridge_client.commands import flags, outcome
+from bridge_client.commands import care, flags, outcome
 from bridge_client.context import gather
 from bridge_client.errors import SettingsError
 
@@ -19,6 +19,7 @@ EXPIRY_GRACE_SECONDS = 10.0
 
 EPILOG = f"""examples:
   ask-bridge ask "Deploy now?" --option Yes --option "No: wait for the morning" --timeout 600
+  ask-bridge ask "Drop the old table?" --option Drop --option Keep --votes 2 --undo 10
   ask-bridge ask "Which checks?" --multi --option Unit --option Browser --option Load --json
   echo '{{"questions": [...]}}' | ask-bridge ask -
 
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--idempotency-key", default="", metavar="KEY", help="ask once, however often this runs with this key"
     )
     parser.add_argument("--json", action="store_true", help="print the whole question object")
+    care.add_arguments(parser)
     flags.add_connection(parser)
 
 
@@ -71,11 +73,14 @@ def run(args: argparse.Namespace) -> int:
         color=args.color,
         context=context,
         timeout_seconds=timeout_seconds,
+        care=care.care_from(args),
         idempotency_key=args.idempotency_key,
     )
     if question.is_open:
         print(f"ask-bridge: waiting for an answer at {question.url}", file=sys.stderr)
-    longest = None if timeout_seconds is None else timeout_seconds + EXPIRY_GRACE_SECONDS
+    # What is decided in the last moment can be undone for a while after it.
+    grace_seconds = EXPIRY_GRACE_SECONDS + (question.care.get("undo_seconds") or 0)
+    longest = None if timeout_seconds is None else timeout_seconds + grace_seconds
     return outcome.report(client.wait(question.id, longest), as_json=args.json)
 
 

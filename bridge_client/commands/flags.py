@@ -23,7 +23,7 @@ def add_connection(parser: argparse.ArgumentParser, *, with_room: bool = True) -
     )
     if with_room:
         group.add_argument("--room", help="the room (ASK_BRIDGE_ROOM)")
-    group.add_argument("--config", help="the file with url, key and room (ASK_BRIDGE_CONFIG)")
+    group.add_argument("--config", help="the file with url, key, room and care (ASK_BRIDGE_CONFIG)")
 
 
 def add_own(parser: argparse.ArgumentParser, module: str) -> None:

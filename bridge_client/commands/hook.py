@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         settings = flags.load_settings(args)
         client = Client.from_settings(settings, patience_seconds=hook.patience_seconds(envelope))
         if envelopes.is_report(envelope):
-            hook.report_the_terminal(envelope, client)
+            _print_output(hook.report_the_terminal(envelope, client))
             return exits.OK
         decision = hook.ask_the_room(envelope, client, args.timeout, args.agent)
     except ClientError as error:
@@ -86,7 +86,10 @@ def _print_decision(envelope: Any, decision: Decision, is_headless: bool) -> Non
     if isinstance(decision, Undecided):
         print(f"ask-bridge: {decision.reason}", file=sys.stderr)
     if not envelopes.is_report(envelope):
-        printed = envelopes.output(envelope["hook_event_name"], decision, is_headless)
-        if printed is not None:
-            sys.stdout.write(json.dumps(printed) + os.linesep)
-            sys.stdout.flush()
+        _print_output(envelopes.output(envelope["hook_event_name"], decision, is_headless))
+
+
+def _print_output(output: dict[str, Any] | None) -> None:
+    if output is not None:
+        sys.stdout.write(json.dumps(output) + os.linesep)
+        sys.stdout.flush()

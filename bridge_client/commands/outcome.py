@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from bridge_client import exits
-from bridge_client.answers import declined_sentence
+from bridge_client.answers import all_names, declined_sentence, nobody_decided, nobody_decided_yet
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
 
 
@@ -40,13 +40,21 @@ def _print_choices(choices: Sequence[Choice]) -> None:
 
 def _remark(result: Result) -> tuple[str, int]:
     if isinstance(result, Answered):
-        return "", exits.OK
+        names = result.names
+        return f"decided by {all_names(names)}" if len(names) > 1 else "", exits.OK
     if isinstance(result, Declined):
         return declined_sentence(result), exits.DECLINED
     if isinstance(result, Expired):
+        late = f"{_small(nobody_decided(result.question))} in time"
         if result.default:
-            return "nobody answered in time; this is the question's default", exits.OK
-        return "nobody answered in time", exits.EXPIRED
+            return f"{late}; this is the question's default", exits.OK
+        return late, exits.EXPIRED
     if isinstance(result, StillOpen):
-        return f"nobody has answered yet; go on with: ask-bridge wait {result.question.id}", exits.EXPIRED
+        why = _small(nobody_decided_yet(result.question))
+        return f"{why}; go on with: ask-bridge wait {result.question.id}", exits.EXPIRED
     return "the question was withdrawn", exits.WITHDRAWN
+
+
+def _small(sentence: str) -> str:
+    """For behind the name of the program."""
+    return sentence[0].lower() + sentence[1:]

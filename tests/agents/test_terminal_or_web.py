@@ -10,6 +10,7 @@ from tests.agents.hooks import hooks, variables
 from tests.agents.scripted_model import ask
 from tests.agents.terminal import ESCAPE
 from tests.agents.test_hooks import DATABASE, TOPPINGS, the_question
+from tests.world import World
 
 WhichClaude = Callable[..., Claude]
 
@@ -66,3 +67,19 @@ def test_leaving_the_dialog_with_escape_keeps_the_card_for_later(
         terminal.press(ESCAPE)
         eventually(lambda: not room.read(asked["id"])["agent"]["active"], seconds=5)
     assert room.read(asked["id"])["status"] == "open"
+
+
+def test_what_others_have_to_decide_the_terminal_cannot_and_claude_asks_again(
+    beside: Callable[..., Claude], room: Agent, ana: Person, bridge: World
+) -> None:
+    bridge.set_care(room, {"first": "ana"})
+    claude = beside(call := ask(DATABASE), again := ask(DATABASE), "Thanks.")
+    with claude.interactive() as terminal:
+        terminal.wait_for("Which database?")
+        asked = the_question(room)
+        terminal.choose("SQLite")
+        result = claude.script.result_of(call)
+        assert "does not count. Do not act on it: ask the same question again" in result.beside
+        assert room.read(asked["id"])["status"] == "withdrawn"
+        ana.answer(the_question(room), "PostgreSQL")
+        assert '"Which database?"="PostgreSQL"' in claude.script.result_of(again)

@@ -11,6 +11,7 @@ from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front
 from tests.client.people import skip, submit
+from tests.world import World
 
 GO_ON = ("ask", "Go on?", "--option", "Yes", "--option", "No: wait for the morning")
 
@@ -142,6 +143,12 @@ def test_unreachable_is_5(command: Command) -> None:
         (["ask", "Go on?", "--what"], "", "unrecognized"),
         ([*GO_ON, "--default", "Perhaps"], "", "Perhaps"),
         ([*GO_ON, "--color", "no colour"], "", "color"),
+        ([*GO_ON, "--voter", "ana"], "", "--voter needs --votes"),
+        ([*GO_ON, "--votes", "1"], "", "care.votes.needed"),
+        ([*GO_ON, "--votes", "two"], "", "invalid int value"),
+        ([*GO_ON, "--undo", "0"], "", "care.undo_seconds"),
+        ([*GO_ON, "--first", "nobody-here"], "", "nobody-here"),
+        ([*GO_ON, "--first-role", "owner"], "", "invalid choice"),
     ],
 )
 def test_wrong_usage_is_2_in_one_line(command: Command, arguments: list[str], stdin: str, words: str) -> None:
@@ -149,6 +156,12 @@ def test_wrong_usage_is_2_in_one_line(command: Command, arguments: list[str], st
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_care_that_is_no_object_is_2_and_named(command: Command) -> None:
+    done = command.run(*GO_ON, ASK_BRIDGE_CARE="2 votes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ASK_BRIDGE_CARE has to be a JSON object" in done.stderr
 
 
 def test_missing_settings_are_2_and_named(command: Command) -> None:
@@ -214,3 +227,87 @@ def test_whoever_stops_it_frees_the_card(
         assert ends(process)[0] == expected
     assert len(front.calls("DELETE", "/wait")) == 1
     assert agent.read(question["id"])["agent"]["active"] is False
+
+
+# ---- careful questions -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ben(bridge: World) -> Person:
+    return bridge.person("ben")
+
+
+def test_several_people_vote_and_all_are_named(
+    command: Command, agent: Agent, person: Person, ben: Person
+) -> None:
+    flags = ("--votes", "2", "--voter", "ana", "--voter", "ben", "--voter", "cleo")
+    with command.start(*GO_ON, *flags) as process:
+        question = open_question(agent)
+        assert question["care"]["votes"] == {"needed": 2, "of": ["ana", "ben", "cleo"], "cast": 0}
+        person.answer(question, "No")
+        assert agent.read(question["id"])["care"]["votes"]["cast"] == 1
+        ben.answer(question, "No")
+        code, printed, errors = ends(process)
+    assert (code, printed) == (0, "No\n")
+    assert errors.endswith("ask-bridge: decided by Ana Costa and Ben Okafor\n")
+
+
+def test_votes_that_do_not_agree_are_no_answer(
+    command: Command, agent: Agent, person: Person, ben: Person
+) -> None:
+    with command.start(*GO_ON, "--votes", "2", "--timeout", "3", "--default", "No") as process:
+        question = open_question(agent)
+        person.answer(question, "Yes")
+        ben.answer(question, "No")
+        code, printed, errors = ends(process, seconds=20)
+    assert (code, printed) == (0, "No\n")
+    assert "too few people agreed in time; this is the question's default" in errors
+    question = agent.ask(care={"votes": 2})
+    person.answer(question, "SQLite")
+    done = command.run("wait", question["id"], "--timeout", "0")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "too few people agree so far; go on with" in done.stderr
+
+
+def test_flags_say_who_is_asked_first_for_how_long_and_what_can_be_undone(
+    command: Command, agent: Agent
+) -> None:
+    flags = ("--first", "ana", "--first", "ben", "--first-role", "manager")
+    with command.start(*GO_ON, *flags, "--undo", "10", "--escalate", "60"):
+        assert open_question(agent)["care"] == {
+            "first": {"people": ["ana", "ben"], "role": "manager"},
+            "votes": None,
+            "undo_seconds": 10,
+            "escalate_seconds": 60,
+            "escalated": False,
+        }
+
+
+@pytest.mark.parametrize(
+    ("own", "undo_seconds"), [({}, 7), ({"care": {"undo_seconds": 9}}, 9), ({"care": {}}, None)]
+)
+def test_care_of_the_json_comes_before_the_setting(
+    command: Command, agent: Agent, own: dict[str, Any], undo_seconds: int | None
+) -> None:
+    body = {"question": "Go on?", "options": ["Yes", "No"], **own}
+    setting = '{"undo_seconds": 7}'
+    with command.start("ask", "-", stdin=body, ASK_BRIDGE_CARE=setting):
+        open_question(agent)
+    sent = ("send-ask-question", agent.room, "bot", json.dumps(body))
+    assert command.run(*sent, ASK_BRIDGE_CARE=setting).returncode == 0
+    asked = agent.open_questions()
+    assert [(each["care"] or {}).get("undo_seconds") for each in asked] == [undo_seconds, undo_seconds]
+
+
+def test_flags_take_the_place_of_all_other_care(command: Command, agent: Agent) -> None:
+    body = {"question": "Go on?", "options": ["Yes", "No"], "care": {"first": "ana"}}
+    with command.start("ask", "-", "--undo", "5", stdin=body, ASK_BRIDGE_CARE='{"votes": 2}'):
+        care = open_question(agent)["care"]
+    assert (care["first"], care["votes"], care["undo_seconds"]) == (None, None, 5)
+
+
+def test_a_choice_in_the_last_moment_is_waited_for(command: Command, agent: Agent, person: Person) -> None:
+    """It can be undone for longer than the question's deadline, and for longer than ours after that."""
+    with command.start(*GO_ON, "--timeout", "3", "--undo", "15") as process:
+        person.answer(open_question(agent), "Yes")
+        assert ends(process, seconds=40)[:2] == (0, "Yes\n")

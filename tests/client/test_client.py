@@ -24,6 +24,7 @@ from tests.actors import Agent, eventually
 from tests.actors import Person as Somebody
 from tests.client.loopback import Front
 from tests.client.people import skip, submit
+from tests.world import World
 
 DATABASE = [
     {
@@ -275,3 +276,58 @@ def test_what_is_no_key_is_refused_without_repeating_it(url: str, key: str) -> N
     with pytest.raises(SettingsError) as refused:
         Client(url, key, "room")
     assert key not in str(refused.value)
+
+
+# ---- careful questions -----------------------------------------------------------------------------------
+
+
+def test_care_is_asked_for_and_told_back(client: Client) -> None:
+    assert client.ask(DATABASE).care == {}
+    question = client.ask(DATABASE, care={"first": "ana", "undo_seconds": 10})
+    assert question.care["first"] == {"people": ["ana"], "role": None}
+    assert question.care["undo_seconds"] == 10
+
+
+def test_everybody_who_decided_is_in_the_result(client: Client, person: Somebody, bridge: World) -> None:
+    question = client.ask(DATABASE, care={"votes": 2})
+    person.answer(question.data, "SQLite")
+    result = client.wait(question.id, 0)
+    assert isinstance(result, StillOpen)
+    assert result.question.is_voted_on
+    bridge.person("ben").answer(question.data, "SQLite")
+    result = client.wait(question.id, 10)
+    assert isinstance(result, Answered)
+    assert result.by == Person("ben", "Ben Okafor")
+    assert [vote.by.username for vote in result.votes] == ["ana", "ben"]
+    assert result.names == ["Ana Costa", "Ben Okafor"]
+
+
+def test_what_is_undone_never_reaches_the_agent(client: Client, person: Somebody) -> None:
+    question = client.ask(DATABASE, care={"undo_seconds": 3})
+    person.answer(question.data, "SQLite")
+    path = f"/rooms/{question.data['room']}/questions/{question.id}/undo"
+    assert person.post(path, {}).status == 303
+    person.answer(question.data, "PostgreSQL")
+    result = client.wait(question.id, 20)
+    assert isinstance(result, Answered)
+    assert result.choices[0].selected_options == ["PostgreSQL"]
+    assert result.names == ["Ana Costa"]
+
+
+def test_care_of_the_client_is_for_every_question_without_its_own(agent: Agent, url: str) -> None:
+    client = Client(url, agent.key, agent.room, care={"undo_seconds": 7}).in_room(agent.room)
+    client.ask(DATABASE)
+    client.ask({"question": "Go on?", "options": ["Yes", "No"], "care": None})
+    client.ask(DATABASE, care={"undo_seconds": 9})
+    client.ask(DATABASE, care={})
+    client.send_message('{"question": "Go on?", "options": ["Yes", "No"]}', type="AskUserQuestion")
+    asked = agent.open_questions()
+    assert [(each["care"] or {}).get("undo_seconds") for each in asked] == [7, 7, 9, None, 7]
+
+
+def test_care_does_not_touch_what_is_no_question(agent: Agent, url: str) -> None:
+    client = Client(url, agent.key, agent.room, care={"undo_seconds": 7})
+    assert client.send_message('{"question": "Go on?"}')["content"] == '{"question": "Go on?"}'
+    for content in ("not json", "[]"):
+        with pytest.raises(ProblemError, match="JSON object"):
+            client.send_message(content, type="AskUserQuestion")

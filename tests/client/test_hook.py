@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
-from tests.client.loopback import Front, reply
+from tests.client.loopback import Front, Request, forward, reply
 from tests.client.people import skip, submit
 from tests.world import World
 
@@ -441,6 +442,79 @@ def test_a_race_that_the_room_wins_by_a_hair_is_silent(
     done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert agent.read(question["id"])["answer"]["via"] == "web"
+
+
+CARE = {"first": '{"first": "ana"}', "votes": '{"votes": 2}'}
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("care", CARE.values(), ids=CARE)
+def test_the_terminal_cannot_answer_for_particular_people(
+    command: Command, agent: Agent, person: Person, event: str, care: str
+) -> None:
+    command.environment["ASK_BRIDGE_CARE"] = care
+    asked_before(command, event)
+    (question,) = agent.open_questions()
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told["decision"] == "block"
+    assert "ask the same question again" in told["reason"]
+    assert agent.read(question["id"])["status"] == "withdrawn"
+    # And so Claude does: with a tool use of its own, which is a card of its own.
+    command.run("hook", "--timeout", "0.1", stdin=envelope(event, tool_use_id="toolu_2"))
+    (again,) = agent.open_questions()
+    assert again["id"] != question["id"]
+
+
+def test_the_terminal_may_answer_what_could_be_undone_in_the_room(command: Command, agent: Agent) -> None:
+    command.environment["ASK_BRIDGE_CARE"] = '{"undo_seconds": 60}'
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert agent.read(question["id"])["answer"]["via"] == "terminal"
+
+
+def test_claude_is_told_even_if_the_card_cannot_be_taken_back(
+    front: Front, agent: Agent, make_command: Callable[..., Command]
+) -> None:
+    command = make_command(front.url, agent)
+    command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
+    asked_before(command, "PermissionRequest")
+
+    def lose_withdrawals(front: Front, client: socket.socket, request: Request) -> None:
+        (reply(502) if request.method == "DELETE" else forward)(front, client, request)
+
+    front.always = lose_withdrawals
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert json.loads(done.stdout)["decision"] == "block"
+
+
+def test_too_few_votes_are_no_answer_and_are_said_to_be_few(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
+    with command.start("hook", "--timeout", "3", "--headless", stdin=envelope()) as process:
+        person.answer(waiting_question(agent), "SQLite")
+        _, printed, _ = ends(process)
+    assert hook_output(printed)["permissionDecisionReason"].startswith(
+        "Too few people agreed within 3 seconds"
+    )
+
+
+def test_notes_of_several_people_have_their_names(
+    command: Command, agent: Agent, person: Person, bridge: World
+) -> None:
+    command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
+    with command.start("hook", stdin=envelope()) as process:
+        question = waiting_question(agent)
+        submit(person, question, ("choice-0", "1"), ("notes-0", "It is small"))
+        submit(bridge.person("ben"), question, ("choice-0", "1"), ("notes-0", "For now"))
+        _, printed, _ = ends(process)
+    assert hook_output(printed)["additionalContext"] == (
+        'Note on "Which database?": Ana Costa: It is small\nBen Okafor: For now'
+    )
 
 
 def test_a_report_to_a_bridge_that_is_down_blocks_nothing(

@@ -16,10 +16,12 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from bridge_client.mcp_call import Limits
+from rooms.care import Care
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front, hold_back
 from tests.client.people import skip, submit
+from tests.world import World
 
 QUESTION = {
     "question": "Which database?",
@@ -129,17 +131,39 @@ def decision(result: CallToolResult) -> Any:
     return json.loads(text)
 
 
-def test_three_tools_are_listed_with_their_schemas(command: Command) -> None:
+def test_four_tools_are_listed_with_their_schemas(command: Command) -> None:
     async def test() -> None:
         async with connected(command) as session:
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-        assert set(tools) == {"ask_user_question", "wait_for_answer", "approve"}
+        assert set(tools) == {"ask_user_question", "wait_for_answer", "recall_decisions", "approve"}
         questions = tools["ask_user_question"].input_schema["properties"]["questions"]
         assert (questions["minItems"], questions["maxItems"]) == (1, 4)
+        care = tools["ask_user_question"].input_schema["properties"]["care"]
+        assert set(care["properties"]) == set(Care.model_fields)
         prompt = questions["items"]["properties"]
         assert set(prompt) == {"question", "header", "options", "multiSelect"}
         assert (prompt["options"]["minItems"], prompt["options"]["maxItems"]) == (2, 4)
         assert set(prompt["options"]["items"]["properties"]) == {"label", "description", "preview"}
+
+    run(test)
+
+
+def test_earlier_decisions_are_recalled(command: Command, agent: Agent, person: Person) -> None:
+    person.answer(agent.ask(), "SQLite")
+
+    async def test() -> None:
+        async with connected(command) as session:
+            await session.list_tools()
+            result = await session.call_tool("recall_decisions", {"question": "Which database?"})
+            (memory,) = result.structured_content["memories"]
+            assert memory["similarity"] == 1
+            assert memory["answers"][0]["selectedOptions"] == ["SQLite"]
+            assert memory["by"]["name"] == person.name
+            assert "100% similar" in texts(result)[0]
+            nothing = await session.call_tool("recall_decisions", {"question": "What shall we eat tonight?"})
+            assert nothing.structured_content == {"memories": []}
+            refused = await session.call_tool("recall_decisions", {"question": ""})
+            assert refused.is_error
 
     run(test)
 
@@ -565,3 +589,70 @@ def test_a_missing_package_is_told_in_one_sentence(command: Command) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert 'pip install "ask-bridge[mcp]"' in done.stderr
+
+
+# ---- careful questions -----------------------------------------------------------------------------------
+
+
+def test_several_people_vote_and_all_are_named(
+    command: Command, agent: Agent, person: Person, bridge: World
+) -> None:
+    arguments = {**ASK, "care": {"votes": {"needed": 2, "of": ["ana", "ben"]}}}
+
+    async def test() -> None:
+        async with connected(command, "--timeout", "5") as session:
+            await session.list_tools()
+            calling = asyncio.create_task(session.call_tool("ask_user_question", arguments))
+            question = await asked(agent)
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            undecided = await calling
+            waiting = session.call_tool("wait_for_answer", {"question_id": question["id"]})
+            calling = asyncio.create_task(waiting)
+            await asyncio.to_thread(bridge.person("ben").answer, question, "SQLite")
+            result = await calling
+        assert data(undecided)["status"] == "still_open"
+        assert data(undecided)["message"] == "Too few people agree so far; the question stays open."
+        assert data(result)["by"] == {"username": "ben", "name": "Ben Okafor"}
+        assert [vote["by"] for vote in data(result)["votes"]] == [
+            {"username": "ana", "name": "Ana Costa"},
+            {"username": "ben", "name": "Ben Okafor"},
+        ]
+        assert texts(result)[0].startswith("Ana Costa and Ben Okafor answered:")
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted", "got"),
+    [
+        ({"undo_seconds": 7}, None, (None, None, 7, None)),
+        ({"undo_seconds": 7}, {"votes": {"needed": 2}}, (None, 2, 7, None)),
+        ({"undo_seconds": 7}, {"undo_seconds": 1}, (None, None, 7, None)),
+        ({"first": "ana"}, {"escalate_seconds": 1}, (["ana"], None, None, 900)),
+        ({"first": "ana", "escalate_seconds": 60}, {"escalate_seconds": 1}, (["ana"], None, None, 60)),
+    ],
+)
+def test_a_model_gets_more_care_than_it_was_set_up_with_but_never_less(
+    command: Command, agent: Agent, setting: Any, wanted: Any, got: Any
+) -> None:
+    arguments = {**ASK, **({"care": wanted} if wanted else {})}
+
+    async def test() -> None:
+        async with connected(command, "--timeout", "1", ASK_BRIDGE_CARE=json.dumps(setting)) as session:
+            await session.call_tool("ask_user_question", arguments)
+
+    run(test)
+    [question] = agent.open_questions()
+    care = question["care"]
+    first, votes = care["first"] and care["first"]["people"], care["votes"] and care["votes"]["needed"]
+    assert (first, votes, care["undo_seconds"], care["escalate_seconds"]) == got
+
+
+def test_care_that_the_bridge_refuses_says_what_to_put_right(command: Command) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            result = await session.call_tool("ask_user_question", {**ASK, "care": {"vote": 2}})
+            assert result.is_error
+            assert "care.vote" in texts(result)[0]
+
+    run(test)

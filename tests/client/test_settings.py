@@ -1,4 +1,4 @@
-"""Address, key and room: where they come from, what is wrong with them, and that the key is never shown."""
+"""Address, key, room and care: where they come from, what is wrong with them, and that no key is shown."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,8 @@ def test_a_file_that_others_can_read_is_refused_with_the_remedy(tmp_path: Path, 
 
 def test_a_file_that_is_not_needed_is_not_read(tmp_path: Path) -> None:
     store(tmp_path, 0o644, url="x")
-    assert settings.load(environ={**ENVIRONMENT, "XDG_CONFIG_HOME": str(tmp_path)}).room == "env-room"
+    environment = {**ENVIRONMENT, "ASK_BRIDGE_CARE": "{}", "XDG_CONFIG_HOME": str(tmp_path)}
+    assert settings.load(environ=environment).room == "env-room"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"url": 7}'])
@@ -119,3 +120,30 @@ def test_what_is_stored_is_private_and_keeps_the_rest(tmp_path: Path) -> None:
     settings.store({"room": "ops"}, str(path))
     assert json.loads(path.read_text()) == {"url": "https://a.test", "key": KEY, "room": "ops"}
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_care_comes_from_the_environment_before_the_file(tmp_path: Path) -> None:
+    store(tmp_path, care={"votes": 2})
+    environment = {**ENVIRONMENT, "XDG_CONFIG_HOME": str(tmp_path)}
+    assert settings.load(environ=environment).care == {"votes": 2}
+    environment["ASK_BRIDGE_CARE"] = '{"first": "ana"}'
+    assert settings.load(environ=environment).care == {"first": "ana"}
+    environment["ASK_BRIDGE_CARE"] = "{}"  # none, whatever the file says
+    assert settings.load(environ=environment).care == {}
+
+
+def test_without_care_there_is_none(tmp_path: Path) -> None:
+    environment = {**ENVIRONMENT, "ASK_BRIDGE_CARE": " ", "XDG_CONFIG_HOME": str(tmp_path)}
+    assert settings.load(environ=environment).care is None
+
+
+@pytest.mark.parametrize("text", ["2", "votes: 2", "null", '["ana"]', "[" * 100_000])
+def test_care_that_is_no_object_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"ASK_BRIDGE_CARE has to be a JSON object such as"):
+        settings.load(environ={**ENVIRONMENT, "ASK_BRIDGE_CARE": text})
+
+
+def test_care_of_the_file_that_is_no_object_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = store(tmp_path, care=2)
+    with pytest.raises(SettingsError, match=f'"care" in {path} has to be a JSON object'):
+        settings.load(environ={**ENVIRONMENT, "ASK_BRIDGE_CONFIG": path})

@@ -103,6 +103,15 @@ def test_the_terminal_closes_the_card_and_ends_the_wait_beside_it(agent: Agent) 
     assert agent.call("POST", path(agent), report).json() == {}
 
 
+def test_the_terminal_cannot_decide_for_people_and_claude_is_told_to_ask_again(agent: Agent) -> None:
+    asked = agent.ask(questions=QUESTIONS, session_id="session-1", tool_use_id="toolu_1", care={"votes": 2})
+    answered = {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
+    told = agent.call("POST", path(agent), envelope("PostToolUse", tool_input=answered)).json()
+    assert told["decision"] == "block"
+    assert "ask the same question again" in told["reason"]
+    assert agent.read(asked["id"])["status"] == "withdrawn"
+
+
 def test_a_client_that_hangs_up_stops_waiting_at_once(agent: Agent) -> None:
     with agent.background("POST", path(agent), envelope()) as hook:
         asked = the_question(agent)
