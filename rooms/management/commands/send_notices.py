@@ -1,0 +1,47 @@
+"""`python manage.py send_notices`: notifications, where no process with a hub sends them."""
+
+import argparse
+import time
+from typing import Any
+
+from django.core.management import BaseCommand, CommandParser
+from django.db import DatabaseError, close_old_connections
+
+from rooms import notices, outbox
+
+# As often as a process with a hub looks.
+PAUSE_SECONDS = 2
+
+
+class Command(BaseCommand):
+    """May run beside others and beside the site: each notice is sent by one of them."""
+
+    help = (
+        "Send the push notifications, mails and webhooks that are due. A site under ASGI does this by "
+        "itself; a portal under WSGI runs this every minute, or once with --forever."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = "Example: python manage.py send_notices --forever"
+        parser.add_argument(
+            "--forever", action="store_true", help=f"look again every {PAUSE_SECONDS} seconds until stopped"
+        )
+
+    def handle(self, *, forever: bool, **options: Any) -> None:
+        outbox.forget_old()
+        while True:
+            try:
+                notices.read()
+                sent = outbox.send_due()
+            except DatabaseError as error:
+                if not forever:
+                    raise
+                self.stderr.write(f"The database does not reply; looking again ({error})")
+                sent = 0
+            if sent or not forever:
+                self.stdout.write(f"Notifications tried: {sent}.")
+            if not forever:
+                return
+            time.sleep(PAUSE_SECONDS)
+            close_old_connections()

@@ -1,0 +1,177 @@
+"""The part of the Settings page about notifications beyond the page: what is wanted, and on which devices."""
+
+from collections.abc import Callable
+from datetime import time
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext, ngettext
+
+from rooms import mails, notices, outbox, rates, webpush, wishes
+from rooms.database import writing
+from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
+from rooms.models.notices import AT_ONCE, OFF
+from rooms.surroundings import retry_later, too_many_in_words
+
+AS_ELSEWHERE = ""
+# Of nobody's hands: more rows than this come from a script.
+MOST_RULES = 500
+
+
+# ---- reading a form --------------------------------------------------------------------------------------
+
+
+def save(request: HttpRequest, rooms: list[Room]) -> None:
+    """Keep what the form says; what it says wrongly stays as it was."""
+    chosen = wishes.preferences_of(request.user)
+    chosen.push = _minutes(request.POST.get("push"), chosen.push)
+    chosen.mail = _minutes(request.POST.get("mail"), chosen.mail)
+    begin, end = _time(request.POST.get("quiet_from")), _time(request.POST.get("quiet_to"))
+    # Half of it says nothing.
+    chosen.quiet_from, chosen.quiet_to = (begin, end) if begin and end else (None, None)
+    zone = request.POST.get("time_zone", "")
+    chosen.time_zone = zone if zone in wishes.zones() else ""
+    chosen.escalations_wait = "escalations_wait" in request.POST
+    chosen.language = get_language() or ""
+    wishes.save(chosen, _rules(request, rooms))
+
+
+def _rules(request: HttpRequest, rooms: list[Room]) -> list[NoticeRule]:
+    """One for each room that the form names; the last word on a room counts."""
+    by_slug = {room.slug: room for room in rooms}
+    user_id: Any = request.user.pk
+    columns = [request.POST.getlist(name)[:MOST_RULES] for name in ("rule_room", "rule_push", "rule_mail")]
+    return [
+        NoticeRule(
+            user_id=user_id,
+            room=by_slug[slug],
+            push=None if push == AS_ELSEWHERE else _minutes(push, None),
+            mail=None if mail == AS_ELSEWHERE else _minutes(mail, None),
+        )
+        for slug, push, mail in zip(*columns, strict=False)
+        if slug in by_slug
+    ]
+
+
+def _minutes(text: str | None, otherwise: Any) -> Any:
+    offered = {str(minutes): minutes for minutes in wishes.MINUTES}
+    return offered.get(text or "", otherwise)
+
+
+def _time(text: str | None) -> time | None:
+    try:
+        return time.fromisoformat(text or "").replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+# ---- showing it ------------------------------------------------------------------------------------------
+
+
+def section(request: HttpRequest, rooms: list[Room]) -> dict[str, Any]:
+    """What the template shows of it."""
+    chosen = wishes.preferences_of(request.user)
+    rules = wishes.rules_of(request.user)
+    return {
+        "notices": chosen,
+        "minutes": [(str(minutes), in_words(minutes)) for minutes in wishes.MINUTES],
+        "push_chosen": str(chosen.push),
+        "mail_chosen": str(chosen.mail),
+        "push_key": webpush.public_key(),
+        "devices": PushSubscription.objects.filter(user=request.user.pk),
+        "mails_are_possible": mails.are_possible(),
+        "mail_address": notices.address_of(request.user),
+        "rules": [_rule_row(room, rules[room.pk]) for room in rooms if room.pk in rules],
+        "rooms_without_rule": [room for room in rooms if room.pk not in rules],
+        "zones": wishes.zones(),
+        "site_zone": timezone.get_default_timezone_name(),
+    }
+
+
+def _rule_row(room: Room, rule: NoticeRule) -> dict[str, Any]:
+    def value(minutes: int | None) -> str:
+        return AS_ELSEWHERE if minutes is None else str(minutes)
+
+    return {"room": room, "push": value(rule.push), "mail": value(rule.mail)}
+
+
+def in_words(minutes: int) -> str:
+    if minutes == OFF:
+        return gettext("Off")
+    if minutes == AT_ONCE:
+        return gettext("At once")
+    if minutes % 60:
+        return ngettext("After %(count)s minute", "After %(count)s minutes", minutes) % {"count": minutes}
+    hours = minutes // 60
+    return ngettext("After %(count)s hour", "After %(count)s hours", hours) % {"count": hours}
+
+
+# ---- devices ---------------------------------------------------------------------------------------------
+
+
+def change_devices(request: HttpRequest) -> str:
+    """Add the browser that sends this, or remove the device that is named; what is wrong, if anything."""
+    if "remove" in request.POST:
+        number = request.POST["remove"]
+        own = PushSubscription.objects.filter(user=request.user.pk)
+        with writing():
+            is_removed = number.isascii() and number.isdecimal() and own.filter(pk=number[:18]).delete()[0]
+        if not is_removed:
+            raise Http404("There is no such device.")
+        return ""
+    said, user_agent = request.POST.get("subscription", ""), request.headers.get("User-Agent", "")
+    try:
+        with writing():
+            webpush.add_device(request.user, said, user_agent)
+            # Who changes nothing else is called in the language of this page, too.
+            defaults = {"language": get_language() or ""}
+            NoticePreferences.objects.get_or_create(pk=request.user.pk, defaults=defaults)
+    except webpush.NotADevice as problem:
+        return str(problem)
+    return ""
+
+
+# ---- trying it -------------------------------------------------------------------------------------------
+
+
+def try_out(request: HttpRequest) -> dict[str, str]:
+    """Send a test by the way that the form names, and say in a sentence what came of it."""
+    rates.check_tests(request.user)
+    user: Any = request.user
+    if request.POST.get("channel") == Notice.Channel.MAIL:
+        return {"channel": "mail", **_try_mail(user)}
+    return {"channel": "push", **_try_push(user)}
+
+
+def _try_mail(user: Any) -> dict[str, str]:
+    address = notices.address_of(user)
+    if not address:
+        return {"problem": gettext("Your account has no mail address.")}
+    [problem] = outbox.send_tests([notices.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
+    if problem:
+        return {"problem": problem}
+    return {"said": gettext("Sent to %(address)s.") % {"address": address}}
+
+
+def _try_push(user: Any) -> dict[str, str]:
+    devices = list(PushSubscription.objects.filter(user=user))
+    if not devices:
+        return {"problem": gettext("Add a device first.")}
+    rows = [notices.push_row(Notice.Kind.TEST, None, device, timezone.now()) for device in devices]
+    problems = zip(devices, outbox.send_tests(rows), strict=True)
+    if wrong := [f"{device.label}: {problem}" for device, problem in problems if problem]:
+        return {"problem": " ".join(wrong)}
+    said = ngettext("Sent to %(count)s device.", "Sent to %(count)s devices.", len(devices))
+    return {"said": said % {"count": len(devices)}}
+
+
+def tried(request: HttpRequest, send: Callable[[], dict[str, str]]) -> HttpResponse:
+    """The sentence alone, for a page that is open."""
+    try:
+        return render(request, "ask_bridge/_tried.html", {"tried": send()})
+    except rates.TooMany as over:
+        outcome = {"problem": f"{too_many_in_words(over)}."}
+        reply = render(request, "ask_bridge/_tried.html", {"tried": outcome}, status=429)
+        return retry_later(reply, over)

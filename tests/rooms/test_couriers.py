@@ -1,0 +1,96 @@
+"""A server process sends what is due as fast as its receivers take it, and waits for none of them."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from rooms import couriers, notices, webhooks
+from rooms.couriers import Courier
+from rooms.models import Notice, Question, Room
+from tests.database_threads import all_threads_without_connections
+from tests.receivers import Answer, Call, Receiver, receiving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Ask = Callable[..., Question]
+
+
+@pytest.fixture(autouse=True)
+def loopback_is_allowed(settings: Any) -> None:
+    allowed = {"ORIGIN": "https://ask.example.org", "WEBHOOK_ALLOWED_NETWORKS": ["127.0.0.0/8"]}
+    settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, **allowed}
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as running:
+        yield running
+
+
+def go_round() -> None:
+    async def go() -> None:
+        try:
+            await Courier().go_round()
+        finally:
+            await all_threads_without_connections()
+
+    asyncio.run(go())
+
+
+def test_all_that_is_due_goes_out_in_one_round(room: Room, ana: Any, receiver: Receiver, ask: Ask) -> None:
+    for path in ("a", "b"):
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+    for _ in range(6):
+        ask()
+    notices.read()
+    go_round()
+    assert Notice.objects.filter(sent_at__isnull=False, attempts=1).count() == 12
+
+
+def test_who_is_slow_gets_one_at_a_time_and_holds_up_nobody(
+    room: Room, ana: Any, receiver: Receiver, ask: Ask
+) -> None:
+    others_are_done, slow_hand = threading.Event(), threading.Lock()
+    fast: list[str] = []
+
+    def answer(call: Call) -> Answer:
+        if call.path == "/slow":
+            if not slow_hand.acquire(blocking=False):
+                return 500, {}, b"two at once"
+            were_held_up = not others_are_done.wait(4)
+            slow_hand.release()
+            return (500, {}, b"held up") if were_held_up else (200, {}, b"")
+        fast.append(call.path)
+        if len(fast) == 3:
+            others_are_done.set()
+        return 200, {}, b""
+
+    receiver.answer = answer
+    for path in ("slow", "fast"):
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+    for _ in range(3):
+        ask()
+    notices.read()
+    go_round()
+    assert list(Notice.objects.values_list("last_error", flat=True)) == [""] * 6
+    assert not Notice.objects.waiting().exists()
+
+
+def test_a_hand_that_is_held_is_freed_and_what_it_had_was_not_sent(
+    room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(couriers, "HAND_SECONDS", 0.1)
+    is_over = threading.Event()
+    receiver.answer = lambda call: (200, {}, b"") if is_over.wait(4) else (500, {}, b"")
+    webhooks.add(room, ana, url=receiver.url, label="x")
+    ask()
+    notices.read()
+    go_round()
+    is_over.set()
+    notice = Notice.objects.waiting().get()
+    assert (notice.attempts, notice.failures, notice.last_error) == (1, 1, "It took too long.")
+    assert notice.next_attempt_at > timezone.now()

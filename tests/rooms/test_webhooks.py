@@ -1,0 +1,280 @@
+"""Webhooks: their page, what they are sent in each shape, and how it is signed."""
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from rooms import audit, lifecycle, notices, outbox, outgoing, seals, webhooks
+from rooms.letters import letter_about
+from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
+from tests.receivers import Receiver, receiving
+
+Ask = Callable[..., Question]
+
+ADD = {"label": "Team", "kind": "json", "on_asked": "on", "on_settled": "on", "after_minutes": "0"}
+
+
+@pytest.fixture(autouse=True)
+def loopback_is_allowed(settings: Any) -> None:
+    allowed = {"ORIGIN": "https://ask.example.org", "WEBHOOK_ALLOWED_NETWORKS": ["127.0.0.0/8"]}
+    settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, **allowed}
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as running:
+        yield running
+
+
+@pytest.fixture
+def manager(ana: Any, room: Room, browser: Client) -> Client:
+    Membership.objects.filter(user=ana).update(role=Membership.Role.MANAGER)
+    return browser
+
+
+def go_round() -> None:
+    notices.read()
+    outbox.send_due()
+
+
+# ---- signed ----------------------------------------------------------------------------------------------
+
+
+def test_the_signature_is_of_time_and_body(manager: Client, room: Room, receiver: Receiver, ask: Ask) -> None:
+    page = manager.post("/rooms/ops/webhooks", {**ADD, "url": f"{receiver.url}/hook"}).content.decode()
+    [secret] = set(re.findall(r"abw_[\w-]+", page))
+    ask()
+    go_round()
+    [call] = receiver.calls
+    at, digest = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", call.headers["X-Ask-Bridge-Signature"]).groups()
+    assert abs(int(at) - timezone.now().timestamp()) < 10
+    assert digest == hmac.new(secret.encode(), f"{at}.".encode() + call.body, hashlib.sha256).hexdigest()
+    assert secret not in manager.get("/rooms/ops/webhooks").content.decode()
+
+
+def test_neither_address_nor_secret_stands_in_the_database(room: Room, ana: Any) -> None:
+    url = "https://hooks.example.org/services/T0/SECRET-PART"
+    webhook, secret = webhooks.add(room, ana, url=url, label="x")
+    stored = json.dumps(Webhook.objects.values().get(), default=str)
+    assert "SECRET-PART" not in stored
+    assert secret not in stored
+    assert seals.unlock(webhooks.PURPOSE, webhook.locked_address) == url
+
+
+def test_what_is_locked_survives_a_rotated_secret_key(
+    room: Room, ana: Any, receiver: Receiver, ask: Ask, settings: Any
+) -> None:
+    webhooks.add(room, ana, url=receiver.url, label="x")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another" * 10
+    ask()
+    go_round()
+    assert len(receiver.calls) == 1
+    settings.SECRET_KEY_FALLBACKS = []
+    ask()
+    go_round()
+    newest = Notice.objects.order_by("-pk")[0]
+    assert newest.last_error.startswith("Its address was locked with another SECRET_KEY")
+    assert newest.failed_at
+
+
+# ---- shapes ----------------------------------------------------------------------------------------------
+
+
+def test_slack_gets_blocks_with_a_button_and_no_markup_of_an_agent(
+    room: Room, ana: Any, receiver: Receiver, ask: Ask
+) -> None:
+    webhooks.add(room, ana, url=f"{receiver.url}/services/T0/B0/x", label="x", kind="slack")
+    question = ask(
+        questions=[
+            {"question": "<!channel> *deploy* <https://evil.example|ok> & go?", "options": ["Yes", "No"]}
+        ]
+    )
+    go_round()
+    message = receiver.calls[0].json()
+    section, actions = message["blocks"]
+    text = section["text"]["text"]
+    assert "<" not in text
+    assert "&lt;!channel&gt;" in text
+    assert "&amp; go?" in text
+    [button] = actions["elements"]
+    assert button["url"] == f"https://ask.example.org/rooms/ops/questions/{question.pk}"
+    assert "X-Ask-Bridge-Signature" not in receiver.calls[0].headers
+    lifecycle.decline(question, ana)
+    go_round()
+    settled = receiver.calls[1].json()
+    assert "Skipped by Ana Costa" in settled["text"]
+    assert len(settled["blocks"]) == 1
+
+
+def test_ntfy_gets_a_message_for_its_topic(room: Room, ana: Any, receiver: Receiver, ask: Ask) -> None:
+    webhooks.add(room, ana, url=f"{receiver.url}/base/our-team?auth=abc", label="x", kind="ntfy")
+    question = ask()
+    go_round()
+    [call] = receiver.calls
+    assert call.path == "/base/?auth=abc"
+    assert call.json() == {
+        "topic": "our-team",
+        "title": "Database · Operations",
+        "message": "Which database should we use?",
+        "click": f"https://ask.example.org/rooms/ops/questions/{question.pk}",
+        "priority": 3,
+        "tags": ["speech_balloon"],
+    }
+
+
+def test_an_escalation_is_urgent(question: Question) -> None:
+    letter = letter_about(Notice.Kind.ESCALATED, question)
+    assert letter.title == "Nobody has answered: Database · Operations"
+    assert webhooks.for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
+
+
+# ---- the page --------------------------------------------------------------------------------------------
+
+
+def test_only_managers_know_of_it(browser: Client, room: Room, other_room: Room) -> None:
+    for slug in ("ops", "lab", "nowhere"):
+        for address in (f"/rooms/{slug}/webhooks", *(f"/rooms/{slug}/webhooks/{verb}" for verb in VERBS)):
+            assert (
+                browser.post(address, {**ADD, "url": "https://example.org", "webhook": "1"}).status_code
+                == 404
+            )
+    assert browser.get("/rooms/ops/webhooks").status_code == 404
+    assert "/rooms/ops/webhooks" not in browser.get("/rooms/ops/connect").content.decode()
+    assert not Webhook.objects.exists()
+
+
+VERBS = ("try", "switch", "remove")
+
+
+def test_a_manager_finds_it_on_the_connect_page(manager: Client) -> None:
+    assert 'href="/rooms/ops/webhooks"' in manager.get("/rooms/ops/connect").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"url": "ftp://example.org"}, "it has to begin with https://"),
+        ({"url": "https://a:b@example.org"}, "User name and password"),
+        ({"url": f"https://{'long.' * 60}example.org"}, "The host in this address is too long."),
+        ({"url": ""}, "This field is required"),
+        ({"label": ""}, "This field is required"),
+        ({"on_asked": "", "on_settled": ""}, "Choose what it is told of."),
+        ({"after_minutes": "-1"}, "greater than or equal to 0"),
+        ({"kind": "carrier-pigeon"}, ""),
+    ],
+)
+def test_a_wrong_form_is_answered_with_a_sentence(manager: Client, fields: dict[str, str], said: str) -> None:
+    sent = {**ADD, "url": "https://example.org/hook", **fields}
+    reply = manager.post("/rooms/ops/webhooks", {name: value for name, value in sent.items() if value})
+    assert reply.status_code == 422
+    assert said in reply.content.decode()
+    assert not Webhook.objects.exists()
+
+
+def test_a_webhook_can_be_tried_and_the_outcome_is_a_sentence(
+    manager: Client, room: Room, ana: Any, receiver: Receiver
+) -> None:
+    webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
+    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
+    assert "Sent: it was taken." in page
+    assert receiver.calls[0].json()["type"] == "test"
+    receiver.answer = lambda call: (404, {}, b"<b>no such hook</b>")
+    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
+    assert "The answer was 404: &lt;b&gt;no such hook&lt;/b&gt;" in page
+    # With htmx only the sentence comes back.
+    part = manager.post(
+        "/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers={"HX-Request": "true"}
+    ).content.decode()
+    assert part.startswith('<span class="field-error">')
+    # A test is tried once.
+    assert not Notice.objects.waiting().exists()
+
+
+def test_a_private_address_is_refused_when_it_is_tried(
+    manager: Client, room: Room, ana: Any, receiver: Receiver, settings: Any
+) -> None:
+    settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "WEBHOOK_ALLOWED_NETWORKS": []}
+    webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
+    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
+    assert "127.0.0.1 is not a public address" in page
+    assert receiver.calls == []
+
+
+def test_tests_are_limited(manager: Client, room: Room, ana: Any, receiver: Receiver, settings: Any) -> None:
+    settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "TESTS_PER_MINUTE": 2}
+    webhook, _ = webhooks.add(room, ana, url=receiver.url, label="x")
+    for _ in range(2):
+        assert manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).status_code == 200
+    refused = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk})
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) <= 60
+    part = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers={"HX-Request": "true"})
+    assert (part.status_code, b"more than 2 within a minute" in part.content) == (429, True)
+    assert len(receiver.calls) == 2
+
+
+def test_a_webhook_is_switched_off_and_removed(
+    manager: Client, room: Room, ana: Any, receiver: Receiver, ask: Ask
+) -> None:
+    webhook, _ = webhooks.add(room, ana, url=receiver.url, label="x")
+    manager.post("/rooms/ops/webhooks/switch", {"webhook": webhook.pk, "enabled": "off"})
+    ask()
+    go_round()
+    assert receiver.calls == []
+    manager.post("/rooms/ops/webhooks/switch", {"webhook": webhook.pk, "enabled": "on"})
+    ask()
+    notices.read()
+    manager.post("/rooms/ops/webhooks/remove", {"webhook": webhook.pk})
+    outbox.send_due()
+    assert receiver.calls == []
+    assert not Webhook.objects.exists()
+
+
+def test_who_sent_what_where_is_written_down(manager: Client, admin_client: Client, room: Room) -> None:
+    sent = {**ADD, "url": "https://hooks.example.org/SECRET"}
+    assert manager.post("/rooms/ops/webhooks", sent).status_code == 200
+    webhook = Webhook.objects.get()
+    for enabled in ("off", "off", "on"):
+        manager.post("/rooms/ops/webhooks/switch", {"webhook": webhook.pk, "enabled": enabled})
+    change = {"label": "Other", "after_minutes": "3", "on_asked": "on", "is_enabled": "on"}
+    admin_client.post(f"/admin/ask_bridge/webhook/{webhook.pk}/change/", change)
+    manager.post("/rooms/ops/webhooks/remove", {"webhook": webhook.pk})
+    entries = AuditEntry.objects.filter(action__startswith="webhook").order_by("pk")
+    assert [(entry.action, entry.actor, entry.details) for entry in entries] == [
+        ("webhook_added", "ana", {"label": "Team", "host": "hooks.example.org"}),
+        ("webhook_changed", "ana", {"label": "Team", "host": "hooks.example.org", "enabled": False}),
+        ("webhook_changed", "ana", {"label": "Team", "host": "hooks.example.org", "enabled": True}),
+        (
+            "webhook_changed",
+            "admin",
+            {"label": "Other", "host": "hooks.example.org", "on_settled": False, "after_minutes": 3},
+        ),
+        ("webhook_removed", "ana", {"label": "Other", "host": "hooks.example.org"}),
+    ]
+    assert {(entry.room, entry.subject) for entry in entries} == {("ops", str(webhook.pk))}
+    assert all(audit.is_intact(entry) for entry in entries)
+
+
+def test_a_webhook_of_another_room_does_not_exist(manager: Client, other_room: Room, ana: Any) -> None:
+    webhook, _ = webhooks.add(other_room, None, url="https://example.org", label="x")
+    for number in (webhook.pk, "9" * 30, "x", ""):
+        for verb in VERBS:
+            assert manager.post(f"/rooms/ops/webhooks/{verb}", {"webhook": number}).status_code == 404
+    assert Webhook.objects.get().is_enabled
+
+
+def test_a_room_has_no_end_of_webhooks_neither(room: Room, ana: Any) -> None:
+    for number in range(webhooks.WEBHOOKS_PER_ROOM):
+        webhooks.add(room, ana, url="https://example.org", label=str(number))
+    with pytest.raises(webhooks.TooManyWebhooks):
+        webhooks.add(room, ana, url="https://example.org", label="one more")
+    with pytest.raises(outgoing.Refused):
+        webhooks.add(room, ana, url="javascript:alert(1)", label="x")
