@@ -1,10 +1,12 @@
 """The environment as settings; a wrong value is refused in one sentence that shows no secret."""
 
 import os
+import re
 import secrets
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -67,13 +69,72 @@ def folder(name: str, default: Path) -> Path:
     return path
 
 
-def kept_secret(path: Path) -> str:
+def networks(name: str) -> list[str]:
+    """A list of networks, separated by commas."""
+    for word in words(name):
+        try:
+            ip_network(word)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} must name networks such as 10.0.0.0/8, not {word!r}."
+            ) from error
+    return words(name)
+
+
+def origin(name: str, default: str) -> str:
+    """Scheme and host, as browsers say it."""
+    value = text(name, default)
+    try:
+        parts = urlsplit(value)
+        usable = bool(parts.hostname and parts.port != -1) and not (parts.path.strip("/") or parts.query)
+    except ValueError:  # also for a port that is no number
+        usable = False
+    if not usable or parts.scheme not in {"http", "https"} or parts.username is not None:
+        raise ImproperlyConfigured(f"{name} must look like https://ask.example.org, without a path.")
+    return value.rstrip("/")
+
+
+# Scheme, how the connection is protected, and its usual port.
+MAIL_SCHEMES = {"smtp": ("", 25), "smtp+tls": ("EMAIL_USE_TLS", 587), "smtps": ("EMAIL_USE_SSL", 465)}
+# Longer than any mail server greets; a notice is sent again anyway.
+MAIL_TIMEOUT_SECONDS = 10
+
+
+def mail(name: str) -> dict[str, Any]:
+    """Django's settings for the mail server that the variable names; without one nothing is sent."""
+    url = text(name)
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.scheme in MAIL_SCHEMES and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        # Without the value: it may hold a password.
+        raise ImproperlyConfigured(
+            f"{name} must look like smtp+tls://user:password@host:587 (smtps:// for TLS from the start, "
+            "smtp:// for none; special characters of the password percent-encoded)."
+        )
+    protection, port = MAIL_SCHEMES[parts.scheme]
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or port,
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_TIMEOUT": MAIL_TIMEOUT_SECONDS,
+        **({protection: True} if protection else {}),
+    }
+
+
+def kept_secret(variable: str, path: Path, size: int = 50) -> str:
     """The secret in a file that only its owner reads; made on first use, even by two at once."""
     try:
         if not path.exists():
             draft = path.with_name(f"{path.name}.{os.getpid()}")
             draft.touch(mode=0o600)
-            draft.write_text(secrets.token_urlsafe(50))
+            draft.write_text(secrets.token_urlsafe(size))
             try:
                 os.link(draft, path)  # unlike a rename, never replaces what another process made
             except FileExistsError:
@@ -83,8 +144,19 @@ def kept_secret(path: Path) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be used ({error.strerror}): set SECRET_KEY or make the folder writable."
+            f"{path} cannot be used ({error.strerror}): set {variable} or make the folder writable."
         ) from error
+
+
+def push_key(name: str, default_file: Path) -> str:
+    """32 random bytes in base64url, which is what push services call a private key; made on first use."""
+    value = text(name) or kept_secret(name, default_file, 32)
+    if not re.fullmatch("[A-Za-z0-9_-]{43}", value):
+        raise ImproperlyConfigured(
+            f"{name} must be 43 characters, such as "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(32))" makes.'
+        )
+    return value
 
 
 def database(name: str, default_file: Path) -> dict[str, Any]:

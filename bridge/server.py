@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 BACKLOG_CONNECTIONS = 1024
 # What may pile up for a reader that is slow or gone; a page that is dropped comes back by replay.
 UNREAD_BYTES = 1024 * 1024
+# A file waits for its reader instead, who may be on a train: looked after so often, and left after a while.
+READER_POLL_SECONDS = 0.05
+READER_STANDSTILL_SECONDS = 60.0
 # A machine that vanished acknowledges nothing: with probes its connection ends within half a minute.
 PROBE_AFTER_SECONDS = 15
 PROBE_EVERY_SECONDS = 5
@@ -91,6 +94,7 @@ class SiteRequest(WebRequest):
 
     body_bytes = 0
     unread_bytes = 0
+    is_file = False
     requestHeaders: Headers
     responseHeaders: Headers
 
@@ -100,7 +104,10 @@ class SiteRequest(WebRequest):
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         """Pass a reply on, but not without end to somebody who does not read it: Daphne never waits."""
-        if self.channel is not None and self.channel._waitingForTransport:
+        if message["type"] == "http.response.start":
+            names = [name.lower() for name, _ in message.get("headers", ())]
+            self.is_file = b"content-disposition" in names
+        elif self.has_to_wait and not self.is_file:
             self.unread_bytes += len(message.get("body", b""))
         else:
             self.unread_bytes = 0
@@ -115,6 +122,20 @@ class SiteRequest(WebRequest):
             transport.send_collected()
         if message.get("more_body"):
             self.responseHeaders = NO_HEADERS  # sent; a stream lives long and need not keep them
+
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether the network takes no more of it for now."""
+        return self.channel is not None and bool(self.channel._waitingForTransport)
+
+    async def wait_for_reader(self) -> None:
+        """Until there is room for the next part of a file; whoever stands still for long is left."""
+        deadline = twisted_loop.time() + READER_STANDSTILL_SECONDS
+        while self.has_to_wait:
+            if twisted_loop.time() > deadline:
+                self.transport.abortConnection()
+                return
+            await asyncio.sleep(READER_POLL_SECONDS)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Keep a body only up to the limit: Daphne would take any size into memory."""
@@ -185,6 +206,12 @@ class SiteServer(Server):
         running = asyncio.ensure_future(self.application(scope, inbox.get, send), loop=twisted_loop)
         self.connections[protocol]["application_instance"] = running
         return inbox
+
+    async def handle_reply(self, protocol: SiteRequest, message: dict[str, Any]) -> None:
+        """Daphne takes any amount at once; of a file it has to be asked for as much as is read."""
+        await super().handle_reply(protocol, message)
+        if protocol.is_file and message.get("more_body"):
+            await protocol.wait_for_reader()
 
     def run(self, when_running: Callable[[], None]) -> None:
         """Serve until a signal comes, then leave politely; say when signals are heeded."""

@@ -4,6 +4,7 @@ docs/settings.md lists the variables; `bridge.env` reads them.
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -46,7 +47,7 @@ if PRODUCTION:
         f"https://{'*' if host.startswith('.') else ''}{host}" for host in ALLOWED_HOSTS if host != "*"
     ]
 else:
-    SECRET_KEY = SECRET_KEY or env.kept_secret(DATA_DIR / "secret-key")
+    SECRET_KEY = SECRET_KEY or env.kept_secret("SECRET_KEY", DATA_DIR / "secret-key")
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
 
 # The first knows nobody; it stops who guesses passwords.
@@ -144,7 +145,21 @@ CACHES = {
 }
 REDIS_URL = env.text("REDIS_URL")
 CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL")}
-ASK_BRIDGE = {"METRICS_TOKEN": env.text("METRICS_TOKEN")}
+# Where people find us, unless somebody says better: the first name that is allowed, or this machine.
+here = f"https://{ALLOWED_HOSTS[0].lstrip('*.') or 'localhost'}" if PRODUCTION else f"http://127.0.0.1:{PORT}"
+ORIGIN = env.origin("ORIGIN", here)
+ASK_BRIDGE = {
+    "METRICS_TOKEN": env.text("METRICS_TOKEN"),
+    "ORIGIN": ORIGIN,
+    "VAPID_PRIVATE_KEY": env.push_key("VAPID_PRIVATE_KEY", DATA_DIR / "vapid-key"),
+    "VAPID_SUBJECT": env.text("VAPID_SUBJECT"),
+    "WEBHOOK_ALLOWED_NETWORKS": env.networks("WEBHOOK_ALLOWED_NETWORKS"),
+    "PUSH_ALLOWED_NETWORKS": env.networks("PUSH_ALLOWED_NETWORKS"),
+}
+
+# Each as a setting of Django's own.
+globals().update(env.mail("EMAIL_URL"))
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", f"Ask Bridge <ask-bridge@{urlsplit(ORIGIN).hostname}>")
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

@@ -14,7 +14,9 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
+from rooms.care import Care
 from rooms.database import writing
+from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, AuditEntry, Question, Room, RoomQuerySet
@@ -88,6 +90,21 @@ def question_for(user: Person, slug: str, question_id: str) -> Question:
     if question is None or question.room.slug != slug or not may_see(user, question.room):
         raise Http404("There is no such question.")
     return question
+
+
+def check_named(room: Room, care: Care | None) -> None:
+    """Raise InvalidPayload if this names somebody who cannot answer in the room."""
+    people = care.people if care else []
+    if not people:
+        return
+    users = get_user_model()._default_manager
+    by_name = {f"{users.model.USERNAME_FIELD}__in": people}
+    found = {user.get_username(): user for user in users.filter(**by_name)}
+    for name in people:
+        user = found.get(name)
+        if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
+            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
+            raise InvalidPayload([FieldError(field="care", message=message)])
 
 
 def check_may_answer(user: Person, room: Room) -> None:

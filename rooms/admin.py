@@ -1,6 +1,6 @@
 """Rooms, members and keys for admins; questions, answers, messages and the audit for whoever looks things up.
 
-What happened is read-only here. State changes only through the verbs of `lifecycle.py` and
+What happened is read-only here. State changes only through the verbs of `lifecycle` and
 `access.py`, as everywhere.
 """
 
@@ -30,6 +30,7 @@ from rooms.models import (
     QuestionQuerySet,
     Room,
 )
+from rooms.room_form import CARE_FIELDS, RoomForm
 
 # Enough of a text to tell it from others in a list.
 SHORT_TEXT = 60
@@ -169,7 +170,19 @@ class RoomAdmin(NewKeyPage):
     )
     list_filter = ("is_open", ArchivedFilter)
     search_fields = ("name", "slug")
-    fields = ("name", "slug", "is_open", "created_at", "changed_at", "archived_at")
+    form = RoomForm
+    fieldsets = (
+        (None, {"fields": ("name", "slug", "is_open", "created_at", "changed_at", "archived_at")}),
+        (
+            _("Careful questions"),
+            {
+                "fields": CARE_FIELDS,
+                "description": _(
+                    "For every question of this room. Agents can ask for more care, never for less."
+                ),
+            },
+        ),
+    )
     readonly_fields = ("created_at", "changed_at", "archived_at")
     prepopulated_fields = {"slug": ("name",)}
     inlines = (MembershipInline, AgentKeyInline)
@@ -199,7 +212,7 @@ class RoomAdmin(NewKeyPage):
     def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
         """Write what was edited and nothing else: questions move the revision on meanwhile."""
         if change:
-            obj.save(update_fields=form.changed_data)
+            obj.save(update_fields=form.changed_fields)
         else:
             lifecycle.add_room(obj, by=request.user)
 
@@ -508,3 +521,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description=_("intact"), boolean=True)
     def is_intact(self, entry: AuditEntry) -> bool:
         return audit.is_intact(entry)
+
+
+# ---- what goes out -------------------------------------------------------------------------------
+
+from rooms import notice_admin  # noqa: E402, F401 - registers itself, with what stands above

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from rooms import access, lifecycle, openapi, problems, rates, timeline, wire
+from rooms import access, history, lifecycle, memory, openapi, problems, rates, timeline, wire
 from rooms.database import alias
 from rooms.endpoint import (
     endpoint,
@@ -29,6 +29,7 @@ from rooms.models import AgentKey, Answer, Question
 from rooms.payload import (
     IDENTIFIER_LENGTH,
     MESSAGE_TYPES,
+    QUESTION_LENGTH,
     NewMessage,
     ReportedAnswer,
     ResponseContent,
@@ -37,6 +38,9 @@ from rooms.payload import (
 )
 
 logger = logging.getLogger(__name__)
+
+# What was answered a moment ago is remembered, and no agent waits for a long past to be read.
+CATCH_UP_SECONDS = 0.05
 
 
 # ---- questions -------------------------------------------------------------------------------------------
@@ -56,6 +60,7 @@ def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Que
     """One ask in any shape, within the key's rate."""
     try:
         asked = parse_ask(body)
+        access.check_named(key.room, asked.care)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_question") from error
     idempotency_key = request.headers.get("Idempotency-Key", "")
@@ -124,6 +129,25 @@ def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> Http
 
 def _question(request: HttpRequest, question: Question, status: int = 200) -> HttpResponse:
     return JsonResponse(wire.question_object(question, request.build_absolute_uri), status=status)
+
+
+def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    own_room = access.room_of_key(key, room)
+    text = request.GET.get("q", "")
+    if not text.strip():
+        raise invalid_parameter("q", "must be the text of a question")
+    if len(text) > QUESTION_LENGTH:
+        raise invalid_parameter("q", f"is longer than {QUESTION_LENGTH:,} characters")
+    limit = page_limit(request, memory.SHOWN, memory.MOST)
+    history.catch_up(CATCH_UP_SECONDS)
+    found = memory.remember(own_room.pk, memory.Likeness.of(text), limit)
+    memories = [
+        openapi.MemoryObject(
+            question=wire.question_object(earlier, request.build_absolute_uri), similarity=similarity
+        )
+        for earlier, similarity in found
+    ]
+    return JsonResponse(openapi.MemoryList(memories=memories))
 
 
 def do_nothing_for_hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
@@ -263,6 +287,7 @@ questions = endpoint(GET=list_questions, POST=ask)
 question = endpoint(GET=read_question, DELETE=withdraw)
 wait = endpoint(DELETE=stop_waiting)
 answer = endpoint(POST=report_answer)
+remembered = endpoint(GET=remember)
 claude_code = endpoint(POST=do_nothing_for_hook)
 messages = endpoint(GET=list_messages, POST=post_message)
 events = endpoint(GET=list_messages)

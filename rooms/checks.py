@@ -5,6 +5,7 @@ docs/portal.md lists the ids.
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -56,6 +57,8 @@ def _setting_messages(name: str, value: Any) -> Iterator[CheckMessage]:
         yield Error(f"ASK_BRIDGE has no setting {name!r}.", hint=known, id="ask_bridge.E001")
     elif name == "PERMISSIONS":
         yield from _permissions_messages(value)
+    elif name.endswith("_ALLOWED_NETWORKS"):
+        yield from _networks_messages(name, value)
     elif isinstance(conf.DEFAULTS[name], str):
         if not isinstance(value, str):
             yield Error(
@@ -70,6 +73,20 @@ def _setting_messages(name: str, value: Any) -> Iterator[CheckMessage]:
                 hint=f"Give a whole number from {least} on; {conf.DEFAULTS[name]} is the default.",
                 id="ask_bridge.E002",
             )
+
+
+def _networks_messages(name: str, networks: Any) -> Iterator[CheckMessage]:
+    try:
+        [ip_network(network) for network in networks]
+        is_list = isinstance(networks, list | tuple)
+    except (TypeError, ValueError):
+        is_list = False
+    if not is_list:
+        yield Error(
+            f"ASK_BRIDGE[{name!r}] is {networks!r}.",
+            hint='Give a list of networks, such as ["10.0.0.0/8"].',
+            id="ask_bridge.E002",
+        )
 
 
 def _permissions_messages(path: Any) -> Iterator[CheckMessage]:

@@ -13,6 +13,8 @@ DEFAULTS: dict[str, Any] = {
     "ANSWERS_PER_MINUTE": 600,
     # Per person, on the Connect page. Somebody who connects a fleet of agents makes one after the other.
     "KEYS_PER_MINUTE": 60,
+    # Per person: notifications that they send to themselves, or to a webhook, to see whether they arrive.
+    "TESTS_PER_MINUTE": 10,
     # In one process. One agent waits for a question, a few more when it was restarted in a hurry.
     "WAITS_PER_QUESTION": 100,
     # In one process. A browser has one stream for all its tabs; the rest bounds what a script can hold open.
@@ -22,6 +24,18 @@ DEFAULTS: dict[str, Any] = {
     "DATABASE_THREADS": 4,
     # What a monitoring system has to know to be told figures; without one nobody is.
     "METRICS_TOKEN": "",
+    # Scheme and host of the pages as people reach them, such as "https://ask.example.org": links in mails and
+    # webhooks begin with it. Without it neither is sent.
+    "ORIGIN": "",
+    # Proves to push services that we are we: 32 random bytes in base64url. Without it there is no web push,
+    # and with another one every device has to be added anew. And whom they may write to about us.
+    "VAPID_PRIVATE_KEY": "",
+    "VAPID_SUBJECT": "",
+    # Where webhooks may go although it is no public address: networks such as "10.0.0.0/8".
+    "WEBHOOK_ALLOWED_NETWORKS": [],
+    # The same for the push services that browsers name, which then need no https either: for tests and for
+    # closed networks with a push service of their own. Whoever may sign in can have us call addresses there.
+    "PUSH_ALLOWED_NETWORKS": [],
     # Who may see, answer and manage: a class with these three questions, the portal's or ours.
     "PERMISSIONS": "rooms.permissions.Permissions",
 }

@@ -74,6 +74,13 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 f"This question is {question.status} already.",
                 question=wire.question_object(question, request.build_absolute_uri),
             )
+        case lifecycle.NeedsPeople():
+            return Problem(
+                409,
+                "needs_people",
+                "Particular people have to decide this question in its room; what was answered elsewhere "
+                "does not count.",
+            )
         case lifecycle.AskedDifferently():
             return Problem(
                 409,
@@ -125,9 +132,10 @@ def wait_seconds(request: HttpRequest) -> float:
     return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0
 
 
-def page_limit(request: HttpRequest) -> int:
-    text = request.GET.get("limit") or str(PAGE_SIZE)
+def page_limit(request: HttpRequest, size: int = PAGE_SIZE, most: int = PAGE_LIMIT) -> int:
+    """The `limit` parameter: so many unless told otherwise, and never more than `most`."""
+    text = request.GET.get("limit") or str(size)
     # A number of thousands of digits is one that Python refuses to read.
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise invalid_parameter("limit", "must be a whole number from 1")
-    return min(int(text), PAGE_LIMIT)
+    return min(int(text), most)

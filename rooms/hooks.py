@@ -5,6 +5,7 @@ What Claude Code is told lives in `bridge_client`, because its command does the 
 pure functions over the wire's JSON, the only part of the client that the server knows.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
@@ -28,8 +29,7 @@ async def claude_code(exchange: Exchange, room: str) -> None:
     if not envelopes.is_for_us(envelope):
         await exchange.respond_json({})
     elif envelopes.is_report(envelope):
-        await in_database(_report, exchange.request, envelope)
-        await exchange.respond_json({})
+        await exchange.respond_json(await in_database(_report, exchange.request, envelope))
     else:
         await _ask_the_room(exchange, envelope)
 
@@ -87,19 +87,24 @@ def _as_client(question: Question, request: ASGIRequest) -> QuestionResult:
     return QuestionResult.from_wire(wire.question_object(question, request.build_absolute_uri))
 
 
-def _report(request: ASGIRequest, envelope: dict[str, Any]) -> None:
-    """Close the card with what was answered in the terminal, if it is still open."""
+def _report(request: ASGIRequest, envelope: dict[str, Any]) -> dict[str, Any]:
+    """Close the card with what was answered in the terminal if it is open still; what Claude Code hears."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
     reported = envelopes.reported_answers(envelope)
     question = _open_question_of(key.room_id, envelope)
     if question is None or not reported.answers:
-        return
+        return {}
     choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
     try:
         answers = [choice.to_wire() for choice in choices]
         lifecycle.answer(question, answers, via=Answer.Via.TERMINAL, key=key)
     except lifecycle.AlreadySettled:
-        return  # somebody in the room was faster by a hair
+        return {}  # somebody in the room was faster by a hair
+    except lifecycle.NeedsPeople:
+        with suppress(lifecycle.AlreadySettled):
+            lifecycle.withdraw(question, by=key)  # it is asked again
+        return envelopes.ask_again_output()
+    return {}
 
 
 def _open_question_of(room_id: int, envelope: dict[str, Any]) -> Question | None:

@@ -1,4 +1,7 @@
-"""What a browser has to know to install the pages as an app."""
+"""What a browser has to know to install the pages as an app, and to be called when none is open."""
+
+from functools import cache
+from pathlib import Path
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -39,6 +42,20 @@ def manifest(request: HttpRequest) -> HttpResponse:
         ],
     }
     return JsonResponse(body, content_type="application/manifest+json")
+
+
+@login_not_required
+@require_safe
+@cache_control(no_cache=True)
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """Not among the static files: a worker reaches the pages below its own address, and no others."""
+    headers = {"Service-Worker-Allowed": reverse("ask_bridge:inbox")}
+    return HttpResponse(_service_worker(), content_type="text/javascript; charset=utf-8", headers=headers)
+
+
+@cache
+def _service_worker() -> bytes:
+    return (Path(__file__).parent / "static" / "ask_bridge" / "service-worker.js").read_bytes()
 
 
 def _icon(name: str, sizes: str, purpose: str = "any") -> dict[str, str]:

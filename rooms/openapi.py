@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import TypedDict  # Python 3.11's own lacks what pydantic needs
 
-from rooms import __version__, wire
+from rooms import __version__, memory, wire
 from rooms.fields import FieldError
 from rooms.models import Question
 from rooms.payload import (
@@ -25,6 +25,7 @@ from rooms.payload import (
     LONGEST_WAIT_SECONDS,
     PAGE_LIMIT,
     PAGE_SIZE,
+    QUESTION_LENGTH,
     Ask,
     NewMessage,
     ReportedAnswer,
@@ -49,6 +50,17 @@ class Problem(TypedDict):
     detail: str
     errors: NotRequired[list[FieldError]]
     question: NotRequired[wire.QuestionObject]
+
+
+class MemoryObject(TypedDict):
+    """An earlier question that a person answered; `similarity` is 1 for the same words."""
+
+    question: wire.QuestionObject
+    similarity: float
+
+
+class MemoryList(TypedDict):
+    memories: list[MemoryObject]
 
 
 class HookEnvelope(TypedDict):
@@ -96,6 +108,7 @@ EXAMPLE_ASK: Json = {
     "context": {"text": "The tests pass on both.", "cwd": "/srv/shop", "branch": "main"},
     "timeout_seconds": 3600,
     "default": {"Which database should we use?": ["SQLite"]},
+    "care": {"escalate_seconds": 900},
 }
 
 OTHER_SHAPES = (
@@ -149,6 +162,17 @@ CALLS = (
         "List the room's questions, oldest first.",
         parameters=("status", "after", "limit"),
         gives={200: ("A page; `next` is the `after` of the page that follows.", wire.QuestionList)},
+        problems=(422,),
+    ),
+    Call(
+        "api-memory",
+        "get",
+        "remember",
+        "Find what people of the room answered to very similar questions.",
+        description="The most similar first, the newest of equals first; only what a person answered. It is "
+        "for reading: no question is ever answered by it.",
+        parameters=("similar_to", "memories"),
+        gives={200: ("What was found; often nothing.", MemoryList)},
         problems=(422,),
     ),
     Call(
@@ -265,6 +289,7 @@ CALLS = (
 
 PATH_PARAMETERS = {
     "api-questions": "room",
+    "api-memory": "room",
     "api-messages": "room",
     "api-events": "room",
     "api-claude-code": "room",
@@ -395,6 +420,19 @@ def _parameters() -> Json:
             "limit",
             "How many at most; more is taken as the maximum.",
             {"type": "integer", "minimum": 1, "maximum": PAGE_LIMIT, "default": PAGE_SIZE},
+        ),
+        "similar_to": {
+            **_query(
+                "q",
+                "The text of a question.",
+                {"type": "string", "minLength": 1, "maxLength": QUESTION_LENGTH, "pattern": r"\S"},
+            ),
+            "required": True,
+        },
+        "memories": _query(
+            "limit",
+            "How many at most; more is taken as the maximum.",
+            {"type": "integer", "minimum": 1, "maximum": memory.MOST, "default": memory.SHOWN},
         ),
         "status": _query(
             "status",

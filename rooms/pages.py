@@ -137,7 +137,7 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
         return _not_sent(request, asked, problem, drafts)
     except lifecycle.AlreadySettled as late:
         return _too_late(request, late.question, drafts)
-    return _settled(request, settled)
+    return _decided(request, settled)
 
 
 @form
@@ -151,7 +151,7 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
         settled = lifecycle.decline(asked, request.user, reason)
     except lifecycle.AlreadySettled as late:
         return _too_late(request, late.question, words=reason)
-    return _settled(request, settled)
+    return _decided(request, settled)
 
 
 @form
@@ -166,7 +166,20 @@ def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
         return _not_sent(request, asked, problem, words=reply)
     except lifecycle.AlreadySettled as late:
         return _too_late(request, late.question, words=reply)
-    return _settled(request, settled)
+    return _decided(request, settled)
+
+
+@form
+def undo(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
+    """Take back what was decided while the agent has not been told."""
+    asked = access.question_for(request.user, room, question_id)
+    access.check_may_answer(request.user, asked.room)
+    rates.check_answers(request.user, asked)
+    try:
+        opened = lifecycle.undo(asked, request.user)
+    except lifecycle.AlreadySettled as late:
+        return _too_late(request, late.question)
+    return _decided(request, opened)
 
 
 @form
@@ -179,11 +192,13 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
     return HttpResponse(status=204)
 
 
-def _settled(request: HttpRequest, settled: Question) -> HttpResponse:
-    hub.let_agents_go_first(settled)
+def _decided(request: HttpRequest, question: Question) -> HttpResponse:
+    """The card as it is now: settled, or a careful one on its way there."""
+    if not question.is_open:
+        hub.let_agents_go_first(question)
     if is_htmx(request):
-        return HttpResponse(cards.render_card(settled, request.user.pk))
-    address = redirect("ask_bridge:question", settled.room.slug, settled.pk)
+        return HttpResponse(cards.render_card(question, request.user.pk))
+    address = redirect("ask_bridge:question", question.room.slug, question.pk)
     address.status_code = 303
     return address
 
@@ -196,7 +211,7 @@ def _not_sent(
     words: str | None = None,
 ) -> HttpResponse:
     """Say what is missing and keep what was filled in."""
-    if not asked.is_open:
+    if not asked.is_open or asked.is_held:
         return _too_late(request, asked, drafts, words)
     texts = [_in_words(error, asked) for error in problem.errors]
     if is_htmx(request):
@@ -218,7 +233,7 @@ def _too_late(
     request: HttpRequest, settled: Question, drafts: Sequence[Draft] = (), words: str | None = None
 ) -> HttpResponse:
     """Name the winner, show what they chose, keep what this person had filled in."""
-    card = cards.render_lost(settled, request.user.pk, drafts, words)
+    card = cards.render_lost(settled, request.user.pk, drafts, words, get_token(request))
     if is_htmx(request):
         return HttpResponse(card, status=409)
     return _question_page(request, settled, card, status=409)

@@ -4,8 +4,11 @@ A portal subclasses `Permissions`, changes what differs, and names its class in 
 `ASK_BRIDGE = {"PERMISSIONS": "portal.permissions.TeamPermissions"}`.
 """
 
+from typing import Any
+
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.module_loading import import_string
 
 from rooms.conf import setting
@@ -48,6 +51,11 @@ class Permissions:
             return True
         managers = Membership.objects.filter(room=room, role=Membership.Role.MANAGER)
         return managers.filter(user_id=user.pk).exists()
+
+    def managers(self, room: Room) -> QuerySet[Any]:
+        """Who is told when nobody else answers: those who look after the room, not everybody who could."""
+        members = Membership.objects.filter(room=room, role=Membership.Role.MANAGER)
+        return get_user_model()._default_manager.filter(pk__in=members.values("user"))
 
 
 def permissions() -> Permissions:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from rooms.conf import setting
 from rooms.lifecycle import Person
-from rooms.models import AgentKey, Answer, Message, Question
+from rooms.models import AgentKey, Answer, AuditEntry, Message, Notice, Question
 from rooms.prepared import Select, key_of
 
 MINUTE = timedelta(minutes=1)
@@ -55,38 +55,55 @@ TEST_QUESTIONS = _sent(lambda _: Question.objects.filter(key=None), "asked_at")
 MESSAGES_OF_AGENT = _sent(lambda key: Message.objects.filter(key=key), "created_at")
 ANSWERS = _sent(lambda user: Answer.objects.filter(user=user), "answered_at")
 MESSAGES = _sent(lambda user: Message.objects.filter(user=user), "created_at")
+TESTS = _sent(lambda user: Notice.objects.filter(user=user, kind=Notice.Kind.TEST), "created_at")
+# To careful questions: neither is an answer yet, and both are in the audit.
+VOTES = _sent(
+    lambda name: AuditEntry.objects.filter(
+        actor=name,
+        actor_type=AuditEntry.ActorType.PERSON,
+        action__in=(AuditEntry.Action.VOTED, AuditEntry.Action.UNDONE),
+    ),
+    "at",
+)
 KEYS = _sent(lambda user: AgentKey.objects.filter(created_by=user), "created_at")
 
 
 def check_asks(key: AgentKey | None) -> None:
     """Of this key; without one the test questions of everybody together."""
-    _check(QUESTIONS if key else TEST_QUESTIONS, key, "ASKS_PER_MINUTE", "questions")
+    _check(QUESTIONS if key else TEST_QUESTIONS, key and key_of(key), "ASKS_PER_MINUTE", "questions")
 
 
 def check_agent_messages(key: AgentKey) -> None:
-    _check(MESSAGES_OF_AGENT, key, "MESSAGES_PER_MINUTE", "messages")
+    _check(MESSAGES_OF_AGENT, key_of(key), "MESSAGES_PER_MINUTE", "messages")
 
 
 def check_answers(user: Person, question: Question) -> None:
-    """Answers, skips and replies. What comes too late is refused as late, never as too much."""
+    """Answers, votes, skips and replies. What comes too late is refused as late, never as too much."""
     if question.is_open and not question.is_overdue:
-        _check(ANSWERS, user, "ANSWERS_PER_MINUTE", "answers")
+        _check(ANSWERS, key_of(user), "ANSWERS_PER_MINUTE", "answers")
+        if question.care:
+            _check(VOTES, user.get_username(), "ANSWERS_PER_MINUTE", "answers")
 
 
 def check_messages(user: Person) -> None:
-    _check(MESSAGES, user, "MESSAGES_PER_MINUTE", "messages")
+    _check(MESSAGES, key_of(user), "MESSAGES_PER_MINUTE", "messages")
+
+
+def check_tests(user: Person) -> None:
+    """Notifications that somebody sends to try them out."""
+    _check(TESTS, key_of(user), "TESTS_PER_MINUTE", "tests")
 
 
 def check_keys(user: Person) -> None:
-    _check(KEYS, user, "KEYS_PER_MINUTE", "keys")
+    _check(KEYS, key_of(user), "KEYS_PER_MINUTE", "keys")
 
 
-def _check(sent: Sent, sender: Person | AgentKey | None, setting_name: str, what: str) -> None:
+def _check(sent: Sent, sender: Any, setting_name: str, what: str) -> None:
     limit = setting(setting_name)
     if not limit:
         return
     now = timezone.now()
-    full = sent(limit).first(sender=sender and key_of(sender), since=now - MINUTE)
+    full = sent(limit).first(sender=sender, since=now - MINUTE)
     if full:
         (filled_at,) = full
         raise TooMany(limit, what, max(1, math.ceil((filled_at + MINUTE - now).total_seconds())))

@@ -1,4 +1,4 @@
-"""The Settings page, and the button that mutes one room: plain forms both."""
+"""The Settings page with its forms, and the button that mutes one room: plain forms all of them."""
 
 from typing import Any
 
@@ -9,8 +9,9 @@ from django.urls import reverse
 from django.utils.translation import get_language_info
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, preferences
-from rooms.surroundings import form, page, surroundings
+from rooms import access, notice_settings, preferences
+from rooms.models import Room
+from rooms.surroundings import form, is_htmx, page, surroundings
 
 
 @page
@@ -26,17 +27,41 @@ def settings_page(request: HttpRequest) -> HttpResponse:
             rooms=rooms,
             muted_slugs=request.POST.getlist("muted"),
         )
+        if "notices" in request.POST:
+            notice_settings.save(request, rooms)
         response = _see(f"{reverse('ask_bridge:settings')}?saved=1")
         _keep_language(request, response)
         return response
-    context = {
+    return _page(request, rooms, was_saved="saved" in request.GET)
+
+
+def _page(request: HttpRequest, rooms: list[Room], status: int = 200, **context: Any) -> HttpResponse:
+    context |= {
         **surroundings(request, rooms),
         "page": "settings",
-        "was_saved": "saved" in request.GET,
         "languages": _languages(),
         "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        **notice_settings.section(request, rooms),
     }
-    return render(request, "ask_bridge/settings.html", context)
+    return render(request, "ask_bridge/settings.html", context, status=status)
+
+
+@form
+def devices(request: HttpRequest) -> HttpResponse:
+    """Add the browser that sends this, or remove a device."""
+    problem = notice_settings.change_devices(request)
+    if problem:
+        return _page(request, list(access.visible_rooms(request.user)), status=422, device_problem=problem)
+    return _see(f"{reverse('ask_bridge:settings')}#settings-devices")
+
+
+@form
+def try_out(request: HttpRequest) -> HttpResponse:
+    """Send a notification to oneself."""
+    if is_htmx(request):
+        return notice_settings.tried(request, lambda: notice_settings.try_out(request))
+    outcome = notice_settings.try_out(request)
+    return _page(request, list(access.visible_rooms(request.user)), tried=outcome)
 
 
 @form

@@ -11,17 +11,17 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render, resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import never_cache
 
-from rooms import access, preferences, rates
+from rooms import access, lifecycle, preferences, rates
 from rooms.models import Question, Room
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 # ---- who may come ----------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def page(view: View) -> View:
     @never_cache
     @login_not_required  # this decorator is the guard, also where a portal's middleware has its own
     @wraps(view)
-    def guarded(request: HttpRequest, **path: str) -> HttpResponse:
+    def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, **path)
         if is_htmx(request):
@@ -50,7 +50,7 @@ def form(view: View) -> View:
     """Takes what a form sends; whoever comes by typing the address lands on the page with the form."""
 
     @wraps(view)
-    def posted(request: HttpRequest, **path: str) -> HttpResponse:
+    def posted(request: HttpRequest, **path: str) -> HttpResponseBase:
         if request.method != "POST":
             return redirect(_page_of_form(request))
         try:
@@ -58,7 +58,11 @@ def form(view: View) -> View:
         except rates.TooMany as over:
             return retry_later(_too_many(request, over, path.get("question_id", "")), over)
         except access.MayNotAnswer:
-            return _may_only_look(request, path.get("question_id", ""))
+            sentence = gettext("You may read this room, but not answer in it")
+            return _may_not(request, path.get("question_id", ""), sentence)
+        except lifecycle.NotTheirTurn:
+            sentence = gettext("This question is for others to decide: the card says for whom")
+            return _may_not(request, path.get("question_id", ""), sentence)
 
     return page(posted)
 
@@ -86,9 +90,8 @@ def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> Ht
     return render(request, "ask_bridge/too_many.html", context, status=429)
 
 
-def _may_only_look(request: HttpRequest, question_id: str) -> HttpResponse:
-    """Seen but not to be answered by this person, as the portal's own permissions say."""
-    sentence = gettext("You may read this room, but not answer in it")
+def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpResponse:
+    """Seen but not to be answered by this person, as the portal's permissions or the question itself say."""
     if is_htmx(request) and question_id:
         return sentences(question_id, [sentence], status=422)
     raise PermissionDenied(sentence) from None

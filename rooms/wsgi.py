@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, frames, lifecycle, problems, streams
+from rooms import access, frames, history, lifecycle, problems, streams
 from rooms.exchange import STREAM_HEADERS
 from rooms.hub import SWEEP_SECONDS
 from rooms.models import Room
@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 # A page is promised to be right again within this time, and a worker has other things to do.
 POLL_SECONDS = 5
+
+# Somebody waits for the page that this request asks for: one batch, and the next request goes on.
+HISTORY_SECONDS = 0.01
 
 _swept_at = 0.0
 
@@ -62,13 +65,14 @@ def _frames(room: Room, since: int | None, language: str) -> list[frames.Frame]:
 
 
 def sweep_in_passing(**signal: Any) -> None:
-    """Expire what is due and mark agents that left, at most once a second in each process."""
+    """Expire what is due, mark agents that left, write history; at most once a second in each process."""
     global _swept_at
     if time.monotonic() - _swept_at < SWEEP_SECONDS:
         return
     _swept_at = time.monotonic()
     try:
         lifecycle.sweep()
+        history.catch_up(HISTORY_SECONDS)
     except DatabaseError as error:
         # Not the business of whoever asked for a page.
         logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -8,11 +8,13 @@ from tests.processes import ROOT
 
 CATALOGUES = [ROOT / "rooms/locale/de/LC_MESSAGES/django.po", ROOT / "locale/de/LC_MESSAGES/django.po"]
 
-# Names and keys; what stands in <code> is none of ours either.
-SAME_EVERYWHERE = {"Ask Bridge", "Claude Code", "Agent SDK", "MCP", "curl", "j", "k", "s"}
+# Names, keys and an address; what stands in <code> is none of ours either.
+SAME_EVERYWHERE = {"Ask Bridge", "Claude Code", "Agent SDK", "MCP", "curl", "CSV", "JSON", "j", "k", "s"} | {
+    "https://hooks.example.org/…"
+}
 SILENT_TAGS = ("code", "pre", "script", "style", "time")
 SAID_BY_ATTRIBUTES = {"title", "placeholder", "alt", "aria-label"} | {
-    f"data-{name}" for name in ("one", "many", "copied", "default", "denied", "unsupported")
+    f"data-{name}" for name in ("one", "many", "copied", "default", "denied", "failed", "unsupported")
 }
 
 

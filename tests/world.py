@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.actors import Agent, Person
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
@@ -76,6 +77,15 @@ class World:
         """An agent in a room that nobody has used yet."""
         slug = next(self._unused[is_open])
         return Agent(self.site, slug, self.keys[slug])
+
+    def set_care(self, agent: Agent, care: dict[str, Any]) -> None:
+        """What every question in the agent's room asks for from now on."""
+        script = (
+            "from rooms.care import Care; from rooms.models import Room; "
+            f"Room.objects.filter(slug={agent.room!r}).update(care=Care(**{care!r}).model_dump())"
+        )
+        done = run_manage(self.environment, "shell", "-v0", "-c", script)
+        assert done.returncode == 0, done.stderr
 
     def person(self, username: str = "ana", site: Site | None = None) -> Person:
         """Somebody signed in, the same browser for all tests."""

@@ -1,6 +1,6 @@
 """A made-up past for a room: agents at work, what they asked, and what people decided.
 
-The one exception to "only `lifecycle.py` writes": each of its verbs is a transaction of some milliseconds
+The one exception to "only `lifecycle` writes": each of its verbs is a transaction of some milliseconds
 that happens now, so a million entries would take hours and all be of today. Here the rows are made as the
 verbs would have left them, audit entries included, and stored many at a time. A commit holds whole sessions
 of agents, so that the room is right after each of them, and whoever reads it meanwhile misses nothing.

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from rooms import access, audit, lifecycle
 from rooms.management import demo_texts as texts
 from rooms.models import AgentKey, AuditEntry, Room
-from rooms.payload import Ask, parse_ask
+from rooms.payload import Ask, as_json, parse_ask
 
 # More people than anybody tells apart in one room.
 MOST_PEOPLE = 20
@@ -59,7 +59,7 @@ def asked(number: int, service: str) -> Asked:
     ask = parse_ask(about(service, texts.ASKS[number]))
     prompts = [prompt.model_dump(by_alias=True) for prompt in ask.questions]
     defaults = ask.default_choices
-    default_choices = None if defaults is None else lifecycle.as_json(defaults)
+    default_choices = None if defaults is None else as_json(defaults)
     return Asked(ask, prompts, default_choices, lifecycle.hash_of(prompts, default_choices))
 
 

@@ -1,13 +1,31 @@
 """Filters and tags of our templates."""
 
-from django import template
+from datetime import datetime
 
-from rooms import __version__, markup
+from django import template
+from django.utils.formats import number_format
+
+from rooms import __version__, markup, quantities
 
 register = template.Library()
 
 register.filter("inline_markup", markup.inline)
 register.filter("markup", markup.blocks)
+register.filter("duration", quantities.duration)
+register.filter("share", quantities.share)
+register.filter("grouped", quantities.count)
+
+
+@register.filter
+def moment(text: str) -> datetime:
+    """A time as it is stored within JSON."""
+    return datetime.fromisoformat(text)
+
+
+@register.filter
+def thousands(number: int) -> str:
+    """A number that can be read at a glance: 101,174."""
+    return number_format(number, use_l10n=True, force_grouping=True)
 
 
 @register.filter

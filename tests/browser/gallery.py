@@ -80,6 +80,10 @@ class Gallery:
         self.awkward = self.ask(*AWKWARD, agent={"name": f"{LONG_WORD[:70]} 🤖", "color": "yellow"})
         self.refused = self.ask(SINGLE, MULTIPLE)
         self.sent = self.ask(SINGLE, agent={"name": "pale", "color": "#ffffff"})
+        self.voting = self.ask(
+            SINGLE, care={"votes": {"needed": 2, "of": ["ana", "ben"]}, "undo_seconds": 60}
+        )
+        self.held = self.ask(SINGLE, care={"first": "ben", "undo_seconds": 300})
         agent.wait(self.gone["id"], seconds=0.1)
         agent.call("DELETE", f"/api/v1/questions/{self.gone['id']}/wait")
         self._settle()
@@ -92,6 +96,8 @@ class Gallery:
         """A card for every way in which a question can end."""
         agent, ana, ben = self.agent, self.bridge.person("ana"), self.bridge.person("ben")
         self.answered = self.ask(SINGLE, context=CONTEXT)
+        ben.answer(self.voting, "Redis")
+        ben.answer(self.held, "Redis")
         other, terminal = self.ask(PREVIEWS), self.ask(MULTIPLE)
         ana.answer(self.answered, "Redis")
         agent.wait(self.answered["id"], seconds=1)

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.gallery import Gallery
+from tests.browser.gallery import LONG_WORD, Gallery
 from tests.world import World, world
 
 OpenBrowser = Callable[..., BrowserContext]
@@ -163,12 +163,33 @@ def test_the_list_of_keys(open_browser: OpenBrowser, gallery: Gallery) -> None:
     expect_no_problems(page)
 
 
-def test_connecting_an_agent(open_browser: OpenBrowser, bridge: World) -> None:
+def page_of_admin(open_browser: OpenBrowser, bridge: World, address: str) -> Page:
     page = open_browser("").new_page()
-    page.goto("/rooms/ops/connect")
+    page.goto(address)
     page.get_by_label("User name").fill("admin")
     page.get_by_label("Password").fill(re.search(r"Password +(\S+)", bridge.greeting).group(1))  # type: ignore[union-attr]
     page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+def test_webhooks(open_browser: OpenBrowser, bridge: World) -> None:
+    page = page_of_admin(open_browser, bridge, "/rooms/docs/webhooks")
+    page.get_by_label("Name").fill("The channel of everybody who has something to do with documentation")
+    page.get_by_label("Address").fill(f"http://127.0.0.1:9/{LONG_WORD.encode('punycode').decode()}")
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_text("Copy it now")).to_be_visible()
+    expect_no_problems(page)
+    page.get_by_role("button", name="Send a test").click()
+    expect(page.get_by_text("127.0.0.1 is not a public address")).to_be_visible()
+    page.get_by_text("Remove", exact=True).click()
+    expect_no_problems(page)
+    page.get_by_role("button", name="Switch off").click()
+    expect(page.get_by_text("Off", exact=True)).to_be_visible()
+    expect_no_problems(page)
+
+
+def test_connecting_an_agent(open_browser: OpenBrowser, bridge: World) -> None:
+    page = page_of_admin(open_browser, bridge, "/rooms/ops/connect")
     expect(page.get_by_role("heading", name="Connect an agent")).to_be_visible()
     expect_no_problems(page)
     page.get_by_label("Name of the agent").fill("refactor-bot on a laptop with a rather long name")

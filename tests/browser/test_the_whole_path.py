@@ -52,7 +52,7 @@ def click_when_settled(page: Page, label: str) -> float:
     """A fresh card ignores clicks for a moment, less than a person needs to read it."""
     page.get_by_role("radio", name=label).wait_for()
     page.evaluate("new Promise((done) => setTimeout(done, 450))")
-    page.get_by_text(label, exact=True).click()
+    page.locator(".option").get_by_text(label, exact=True).click()
     return time.monotonic()
 
 

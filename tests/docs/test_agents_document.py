@@ -6,6 +6,8 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
+from bridge_client.cli import build_parser
+from rooms.care import Care
 from tests.processes import ROOT
 
 DOCUMENT = (ROOT / "docs" / "agents.md").read_text()
@@ -54,3 +56,19 @@ def test_sdk_lines_stand_in_the_program_of_the_connect_page() -> None:
     for line in lines.splitlines():
         if line.startswith("from bridge_client") or "Client(" in line:
             assert line in program
+
+
+def test_careful_questions_have_every_field_and_every_flag() -> None:
+    section = DOCUMENT.partition("## Careful questions\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \|", section, re.MULTILINE)
+    assert [name for name, _ in rows] == list(Care.model_fields)
+    [commands] = [action for action in build_parser("ask")._actions if action.dest == "command"]
+    assert isinstance(commands.choices, dict)
+    [group] = [group for group in commands.choices["ask"]._action_groups if group.title == "care"]
+    flags = [flag for _, cell in rows for flag in re.findall(r"`(--[a-z-]+)`", cell)]
+    assert flags == [action.option_strings[0] for action in group._group_actions]
+
+
+def test_care_of_the_document_is_care() -> None:
+    [care] = re.findall(r"^export ASK_BRIDGE_CARE='(.+)'$", DOCUMENT, re.MULTILINE)
+    assert Care.model_validate_json(care).votes_needed == 2

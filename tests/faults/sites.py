@@ -78,10 +78,12 @@ class Killable(World):
 
 
 @contextmanager
-def killable(kind: str, data: Path, rooms: list[str], **variables: str) -> Iterator[Killable]:
+def killable(
+    kind: str, data: Path, rooms: list[str], settings: dict[str, str] | None = None, **variables: str
+) -> Iterator[Killable]:
     """`embedded` or `scaled`, as in `tests.world`; `variables` may name other servers than the shared."""
     with ExitStack() as stack:
-        environment = clean_environment(data)
+        environment = clean_environment(data) | (settings or {})
         if kind == "scaled":
             environment |= variables or stack.enter_context(postgres_and_redis_urls())
         sites: list[Site] = []

@@ -57,6 +57,7 @@ def test_new_question_comes_back_as_the_question_object(agent: Any, body: dict[s
         "settled_at": None,
         "delivered_at": None,
         "revision": 1,
+        "care": None,
         "answer": None,
     }
 

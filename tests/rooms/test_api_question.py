@@ -40,6 +40,7 @@ def test_answered_question_tells_who_what_and_when(agent: Any, question: Questio
             }
         ],
         "reason": None,
+        "votes": [],
     }
 
 

@@ -5,6 +5,7 @@ What people and agents wrote is marked, so that every other word on a page has t
 
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -13,13 +14,28 @@ from django.contrib.admin.utils import label_for_field
 from django.contrib.auth import get_user_model
 from django.template.loader import render_to_string
 from django.test import Client
+from django.utils import timezone
+from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
+from django.utils.formats import date_format
 from django.utils.translation import override
 
-from rooms import access, frames, lifecycle
-from rooms.models import Answer, Membership, Question, Room
+from rooms import access, frames, history, lifecycle, wishes
+from rooms.letters import letter_about
+from rooms.models import (
+    Answer,
+    Membership,
+    Notice,
+    NoticeRule,
+    PushSubscription,
+    Question,
+    Room,
+    Webhook,
+)
+from rooms.models.notices import AT_ONCE
 from rooms.payload import parse_ask
 from tests.catalogues import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 from tests.processes import ROOT
+from tests.receivers import receiving
 
 DATABASE = {
     "question": "¤Datenbank",
@@ -32,15 +48,22 @@ DATABASE = {
 CHECKS = {"question": "¤Tests", "multiSelect": True, "options": ["¤Drei", "¤Vier"]}
 HTMX = {"HX-Request": "true"}
 
-# Each language is called by its own name.
-NAMES = SAME_EVERYWHERE | {"Deutsch", "English"}
+# Each language is called by its own name, and each time zone by the one that programs have for it.
+NAMES = SAME_EVERYWHERE | {"Deutsch", "English"} | set(wishes.zones())
 DATA = r"¤\S+"
-OWN_WORDS = rf"← {DATA}|„?(?:{DATA}[ ,.…]*)+“?"
+OWN_WORDS = rf"„?(?:{DATA}[ ,.…]*)+“?|{DATA} in {DATA}|An {DATA}"
+
+with override("de"):
+    WEEKDAY_NAMES = [str(name) for name in [*WEEKDAYS.values(), *WEEKDAYS_ABBR.values()]]
+    MONTH_NAMES = [date_format(date(2026, month, 1), "M") for month in range(1, 13)]
+# Too short to be told from anything else by the catalogues alone.
+DAY = rf"\d+\. (?:{'|'.join(MONTH_NAMES)})"
+MEASURES = rf"{DAY}(?: bis {DAY})?|[\d.,]+ (?:d|h|min|s)(?: \d+ (?:h|min|s))?"
 
 
 def segments(german: str) -> list[str]:
     """Patterns of the texts that a page shows for it: markup divides it, and data takes its places."""
-    pieces = [piece.strip() for piece in re.split("<[^>]+>", german)]
+    pieces = [piece.strip() for piece in re.split("<[^>]+>", german.replace("%%", "%"))]
     patterns = [re.sub(r"%\\\(\w+\\\)s", ".+", re.escape(piece)) for piece in pieces if piece]
     # Hardly more than its places fits anything.
     return [pattern for pattern in patterns if re.search(r"\w{4}|^\w+$", pattern)]
@@ -55,18 +78,27 @@ GERMAN = [
 ]
 KNOWN = re.compile(
     # A sentence about something wrong begins on the page as a sentence does, and ends as one.
-    f"(?:{'|'.join([*GERMAN, *map(re.escape, NAMES), OWN_WORDS])})\\.?",
+    f"(?:{'|'.join([*GERMAN, *map(re.escape, [*NAMES, *WEEKDAY_NAMES]), OWN_WORDS, MEASURES])})\\.?",
     re.IGNORECASE,
 )
+
+
+def is_known(text: str) -> bool:
+    """One text of the catalogues, or one after another."""
+    if KNOWN.fullmatch(text):
+        return True
+    ends = (end.start() for end in re.finditer(r"(?<=[.:]) ", text))
+    return any(KNOWN.fullmatch(text[:end]) and is_known(text[end + 1 :]) for end in ends)
 
 
 def foreign_words(html: str) -> set[str]:
     """What the page says that is neither German nor somebody's own words."""
     texts = (text for found in Texts(html).found for text in re.split(r" · |^\(\d+\) ", found))
     said = {" ".join(text.split()).strip("· ") for text in texts}
-    # The page names the prompt that something is wrong with.
-    said = {re.sub(rf"^{DATA}: ", "", text) for text in said}
-    return {text for text in said if re.search(r"[^\W\d_]", text) and not KNOWN.fullmatch(text)}
+    # The page names the prompt that something is wrong with, where a link leads back to, what a file is of,
+    # and who may vote.
+    said = {re.sub(rf"^{DATA}: |^← | als (?:CSV|JSON)$| \({DATA}(?: {DATA})*\)$", "", text) for text in said}
+    return {text for text in said if re.search(r"[^\W\d_]", text) and not is_known(text)}
 
 
 @pytest.fixture
@@ -136,14 +168,40 @@ def test_every_state_of_a_card_is_german(browser: Client, every_state: None, pat
     assert foreign_words(html) == set()
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/history",
+        "/history?state=answered",
+        "/history?q=nirgends",
+        "/history/export",
+        "/history/export?state=answered",
+        "/history/export/progress?run=x",
+        "/insights",
+        "/insights?days=365",
+        "/rooms/raum/insights",
+    ],
+)
+def test_what_became_of_questions_is_told_in_german(browser: Client, every_state: None, path: str) -> None:
+    history.catch_up(5)
+    assert foreign_words(browser.get(path).content.decode()) == set()
+
+
 def test_a_page_in_english_would_be_noticed(browser: Client, every_state: None) -> None:
     html = browser.get("/rooms/raum", headers={"Accept-Language": "en"}).content.decode()
     assert {"Agent waiting", "Skipped by you", "Skipped by ¤Ben", "Send", "Add a note"} <= foreign_words(html)
 
 
 def test_empty_pages_are_german(browser: Client, german_room: Room) -> None:
-    assert foreign_words(browser.get("/").content.decode()) == set()
-    assert foreign_words(browser.get("/rooms/raum").content.decode()) == set()
+    for path in (
+        "/",
+        "/rooms/raum",
+        "/history",
+        "/history/export",
+        "/rooms/raum/insights",
+        "/insights?days=365",
+    ):
+        assert foreign_words(browser.get(path).content.decode()) == set()
     Membership.objects.all().delete()
     assert "Noch keine Räume" in (html := browser.get("/").content.decode())
     assert foreign_words(html) == set()
@@ -186,6 +244,119 @@ def test_numbers_in_a_refusal_are_written_as_germans_do(
     reply = browser.post(address(ask(), "/reply"), {"reply": "x" * 4001}, headers=HTMX)
     expected = "Die Rückfrage ist zu lang: 4.001 Zeichen, erlaubt sind 4.000."
     assert expected in reply.content.decode()
+
+
+# ---- careful questions and what was asked before ----------------------------------------------------------
+
+
+def choose(question: Question, person: Any, label: str = "¤Zwei") -> Question:
+    chosen = {"question": "¤Datenbank", "selectedOptions": [label], "notes": "¤Notiz"}
+    return lifecycle.answer(question, [chosen], via=Answer.Via.WEB, user=person)
+
+
+def test_careful_questions_are_german(browser: Client, ask: Callable[..., Question], people: Any) -> None:
+    ana, ben = people
+    ask(care={"first": ["¤ana"], "escalate_seconds": 60})
+    ask(care={"first": {"role": "manager"}})
+    told = ask(care={"escalate_seconds": 60})
+    Question.objects.filter(pk=told.pk).update(escalates_at=timezone.now())
+    lifecycle.sweep()
+    ask(care={"escalate_seconds": 60})
+    choose(ask(care={"votes": {"needed": 2, "of": ["¤ana", "¤ben"]}}), ben)
+    choose(choose(ask(care={"votes": 2}), ana), ben)
+    choose(ask(care={"undo_seconds": 300}), ana)
+    ask(care={"undo_seconds": 1})
+    html = browser.get("/rooms/raum").content.decode()
+    for said in ("Zuerst gefragt: Leitung.", "Die Leitung weiß Bescheid", "gleiche Stimmen", "Rückgängig"):
+        assert said in html
+    assert foreign_words(html) == set()
+
+
+def test_whoever_is_not_asked_first_reads_so_in_german(
+    browser: Client, ask: Callable[..., Question], people: Any
+) -> None:
+    path = address(ask(care={"first": ["¤ben"]}), "/answer")
+    refused = browser.post(path, {"choice-0": "1"}, headers=HTMX)
+    assert refused.status_code == 422
+    assert "Diese Frage entscheiden andere" in refused.content.decode()
+    assert foreign_words(refused.content.decode()) == set()
+
+
+def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Question], people: Any) -> None:
+    choose(ask(), people[1])
+    lifecycle.answer(
+        ask(), [{"question": "¤Datenbank", "selectedOptions": ["¤Zwei"]}], via=Answer.Via.TERMINAL
+    )
+    history.catch_up(5)
+    card = ask()
+    history.catch_up(5)
+    html = browser.get(address(card)).content.decode()
+    assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
+    assert foreign_words(html) == set()
+
+
+# ---- beyond the page -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def manager(browser: Client, german_room: Room, people: Any) -> Client:
+    german_room.memberships.filter(user=people[0]).update(role=Membership.Role.MANAGER)
+    return browser
+
+
+def test_webhooks_are_german(manager: Client, settings: Any) -> None:
+    page = "/rooms/raum/webhooks"
+    assert foreign_words(manager.get(page).content.decode()) == set()
+    settings.ASK_BRIDGE = {
+        **settings.ASK_BRIDGE,
+        "ORIGIN": "https://ask.example.org",
+        "WEBHOOK_ALLOWED_NETWORKS": ["127.0.0.0/8"],
+    }
+    filled = {"label": "¤Team", "kind": "json", "on_asked": "on", "after_minutes": "5"}
+    with receiving() as receiver:
+        added = manager.post(page, {**filled, "url": receiver.url, "on_settled": "on"})
+        assert "Geheimnis kopieren" in added.content.decode()
+        tried = manager.post(f"{page}/try", {"webhook": Webhook.objects.get().pk})
+        assert "Gesendet und angenommen." in tried.content.decode()
+    Webhook.objects.update(host="¤host", is_enabled=False)
+    for reply in (
+        manager.get(page),
+        manager.post(page, {**filled, "url": "ftp://example.org"}),
+        manager.post(page, {**filled, "url": "http://10.1.2.3/"}),
+        manager.post(page, {**filled, "on_asked": "", "url": receiver.url}),
+    ):
+        assert foreign_words(reply.content.decode()) == set()
+
+
+def test_being_notified_is_german(manager: Client, german_room: Room, people: Any, settings: Any) -> None:
+    ana = people[0]
+    for failures, reached in ((0, None), (0, timezone.now()), (3, None)):
+        PushSubscription.objects.create(
+            user=ana,
+            endpoint=f"https://push.example.org/{failures}/{reached}",
+            label="¤Gerät",
+            failures=failures,
+            last_success_at=reached,
+        )
+    NoticeRule.objects.create(user=ana, room=german_room, push=AT_ONCE)
+    assert foreign_words(manager.get("/settings").content.decode()) == set()
+    get_user_model().objects.filter(pk=ana.pk).update(email="¤ana@example.org")
+    settings.EMAIL_HOST = ""
+    lifecycle.create_room("noch-einer", name="¤Nocheiner", members=[ana])
+    assert foreign_words(manager.get("/settings").content.decode()) == set()
+    refused = manager.post("/settings/devices", {"subscription": "{}"})
+    assert "So meldet sich kein Browser für Benachrichtigungen an." in refused.content.decode()
+
+
+@pytest.mark.parametrize("kind", [Notice.Kind.ASKED, Notice.Kind.ESCALATED, Notice.Kind.SETTLED])
+def test_a_mail_is_german(ask: Callable[..., Question], people: Any, kind: Notice.Kind) -> None:
+    question = ask({"question": "¤Datenbank", "options": ["¤Eins", "¤Zwei"]})
+    if kind == Notice.Kind.SETTLED:
+        question = choose(question, people[1])
+    with override("de"):
+        letter = letter_about(kind, question)
+        html = render_to_string("ask_bridge/mail.html", {"letter": letter, "settings_address": "/settings"})
+    assert foreign_words(html) == set()
 
 
 def test_connecting_an_agent_is_german(browser: Client, german_room: Room, people: Any) -> None:

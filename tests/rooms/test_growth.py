@@ -15,19 +15,19 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 
 from rooms import lifecycle
-from rooms.conf import setting
 from rooms.database import in_database
 from rooms.hub import Hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
 from rooms.sleepers import Viewer
 from tests.bench.daily import Day
+from tests.database_threads import all_threads_without_connections
 
 # The tables that grow for ever.
 HISTORY = "ask_bridge_(question|answer|message|auditentry)"
@@ -189,24 +189,11 @@ def meter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Meter]:
     template_rendered.disconnect(meter.count_render)
 
 
-async def _all_threads_without_connections() -> None:
-    """The whole pool is there, and none of its threads has a connection left."""
-    threads = setting("DATABASE_THREADS")
-    barrier = threading.Barrier(threads)
-
-    def close() -> None:
-        # All at once, so that none does it twice.
-        barrier.wait(timeout=10)
-        connections.close_all()
-
-    await asyncio.gather(*(in_database(close) for _ in range(threads)))
-
-
 async def _cost_of_an_answer(
     meter: Meter, room: Room, question: Question, user: Any, viewer_count: int
 ) -> dict[str, int]:
     """Queries, renders and new threads of one answer that so many pages see."""
-    await _all_threads_without_connections()
+    await all_threads_without_connections()
     await in_database(room.refresh_from_db)
     hub = Hub()
     viewers = [
@@ -227,7 +214,7 @@ async def _cost_of_an_answer(
     finally:
         for viewer in viewers:
             hub.remove_viewer(viewer)
-        await _all_threads_without_connections()
+        await all_threads_without_connections()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -250,6 +250,8 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
     call("post", messages, {"content": json.dumps(example), "type": "AskUserQuestion"})
     assert len(call("get", questions)["questions"]) == 6
     call("get", questions, query="?limit=1")
+    memory = call("get", "/api/v1/rooms/{room}/memory", query="?q=Which+database+should+we+use")
+    assert len(memory["memories"]) == 2
     call("get", messages)
     call("get", "/api/v1/rooms/{room}/events")
     envelope = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}

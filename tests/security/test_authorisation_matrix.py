@@ -19,7 +19,7 @@ from django.urls import URLResolver, get_resolver
 
 from rooms import access, lifecycle
 from rooms.live import LIVE_VIEWS
-from rooms.models import AgentKey, Answer, Membership, Message, Question, Room
+from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
 from rooms.payload import parse_ask
 from tests.actors import Person, Visitor
 from tests.processes import Site, run_manage
@@ -29,16 +29,29 @@ ACTORS = ("anonymous", "stranger", "member", "manager", "admin", "key", "foreign
 
 # Statuses in the order of the actors; `login` is the redirect to the login page. Pages know no keys, the API
 # knows no logins. A method without a row is refused to everybody. The forms that rotate or revoke a key name
-# none here, and so it does not exist: tests/rooms/test_keys.py has what happens to those that do. Metrics
-# have a token of their own: tests/rooms/test_metrics.py.
+# none here, and so it does not exist: tests/rooms/test_keys.py has what happens to those that do; for
+# webhooks test_webhooks.py has it. Metrics have a token of their own: tests/rooms/test_metrics.py.
 TABLE = """
 /login/                                      GET    200   302   302   302   302   200   200   200
 /login/                                      POST   200   302   302   302   302   200   200   200
 /logout/                                     POST   login login login login login login login login
 
 /                                            GET    login 200   200   200   200   login login login
+/history                                     GET    login 200   200   200   200   login login login
+/history/export                              GET    login 200   200   200   200   login login login
+/history/export.csv                          GET    login 200   200   200   200   login login login
+/history/export.json                         GET    login 200   200   200   200   login login login
+/history/export/progress                     GET    login 200   200   200   200   login login login
 /settings                                    GET    login 200   200   200   200   login login login
 /settings                                    POST   login 303   303   303   303   login login login
+/insights                                    GET    login 200   200   200   200   login login login
+/insights/export.csv                         GET    login 200   200   200   200   login login login
+/insights/export.json                        GET    login 200   200   200   200   login login login
+/settings/devices                            GET    login 302   302   302   302   login login login
+/settings/devices                            POST   login 422   422   422   422   login login login
+/settings/try                                GET    login 302   302   302   302   login login login
+/settings/try                                POST   login 200   200   200   200   login login login
+/service-worker.js                           GET    200   200   200   200   200   200   200   200
 /manifest.webmanifest                        GET    200   200   200   200   200   200   200   200
 /ask-bridge.pyz                              GET    200   200   200   200   200   200   200   200
 
@@ -55,6 +68,7 @@ TABLE = """
 /rooms/{room}/messages                       POST   login 404   302   302   302   login login login
 /rooms/{room}/mute                           GET    login 302   302   302   302   login login login
 /rooms/{room}/mute                           POST   login 404   303   303   303   login login login
+/rooms/{room}/insights                       GET    login 404   200   200   200   login login login
 /rooms/{room}/connect                        GET    login 404   200   200   200   login login login
 /rooms/{room}/connect                        POST   login 404   200   200   200   login login login
 /rooms/{room}/connect/keys                   GET    login 404   200   200   200   login login login
@@ -64,11 +78,21 @@ TABLE = """
 /rooms/{room}/connect/rotate                 POST   login 404   404   404   404   login login login
 /rooms/{room}/connect/revoke                 GET    login 302   302   302   302   login login login
 /rooms/{room}/connect/revoke                 POST   login 404   404   404   404   login login login
+/rooms/{room}/webhooks                       GET    login 404   404   200   200   login login login
+/rooms/{room}/webhooks                       POST   login 404   404   422   422   login login login
+/rooms/{room}/webhooks/try                   GET    login 302   302   302   302   login login login
+/rooms/{room}/webhooks/try                   POST   login 404   404   404   404   login login login
+/rooms/{room}/webhooks/switch                GET    login 302   302   302   302   login login login
+/rooms/{room}/webhooks/switch                POST   login 404   404   404   404   login login login
+/rooms/{room}/webhooks/remove                GET    login 302   302   302   302   login login login
+/rooms/{room}/webhooks/remove                POST   login 404   404   404   404   login login login
 /rooms/{room}/questions/{question}           GET    login 404   200   200   200   login login login
 /rooms/{room}/questions/{question}/answer    GET    login 302   302   302   302   login login login
 /rooms/{room}/questions/{question}/answer    POST   login 404   303   303   303   login login login
 /rooms/{room}/questions/{question}/answering GET    login 302   302   302   302   login login login
 /rooms/{room}/questions/{question}/answering POST   login 404   204   204   204   login login login
+/rooms/{room}/questions/{question}/undo      GET    login 302   302   302   302   login login login
+/rooms/{room}/questions/{question}/undo      POST   login 404   409   409   409   login login login
 /rooms/{room}/questions/{question}/skip      GET    login 302   302   302   302   login login login
 /rooms/{room}/questions/{question}/skip      POST   login 404   303   303   303   login login login
 /rooms/{room}/questions/{question}/reply     GET    login 302   302   302   302   login login login
@@ -79,6 +103,7 @@ TABLE = """
 /api/v1/rooms/{room}/messages                GET    401   401   401   401   401   200   404   401
 /api/v1/rooms/{room}/messages                POST   401   401   401   401   401   201   404   401
 /api/v1/rooms/{room}/events                  GET    401   401   401   401   401   200   404   401
+/api/v1/rooms/{room}/memory                  GET    401   401   401   401   401   200   404   401
 /api/v1/rooms/{room}/hooks/claude-code       POST   401   401   401   401   401   200   404   401
 /api/v1/questions/{question}                 GET    401   401   401   401   401   200   404   401
 /api/v1/questions/{question}                 DELETE 401   401   401   401   401   200   404   401
@@ -106,7 +131,10 @@ LIVE_TABLE = """
 """
 
 # Everything in the admin is behind its login, but for these two. A model that joins it is named here.
-ADMIN_MODELS = {"room", "agentkey", "question", "answer", "message", "auditentry", "user", "group"}
+ADMIN_MODELS = {
+    *("room", "agentkey", "question", "answer", "message", "auditentry", "notice", "webhook"),
+    *("user", "group"),
+}
 ADMIN_OPEN = {"/admin/login/", "/admin/logout/"}
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -170,7 +198,8 @@ ROWS, LIVE_ROWS = rows(TABLE), rows(LIVE_TABLE)
 
 def address(route: str, room: str, question_id: str) -> str:
     path = route.replace("{room}", room).replace("{question}", question_id)
-    return path.replace("…", "v1/anything")
+    query = "?q=Go+on" if path.endswith("/memory") else ""
+    return path.replace("…", "v1/anything") + query
 
 
 def outcome(status: int, location: str) -> str:
@@ -225,7 +254,11 @@ class Cast:
 
     def send(self, actor: str, method: str, path: str) -> Any:
         headers = {"Authorization": f"Bearer {self.keys[actor]}"} if actor in self.keys else {}
-        return self.clients[actor].generic(method, path, headers=headers, **body_for(path, method))
+        response = self.clients[actor].generic(method, path, headers=headers, **body_for(path, method))
+        if response.streaming:
+            # To its end: as long as a file is sent, others may have to wait for theirs.
+            list(response.streaming_content)
+        return response
 
 
 @pytest.fixture
@@ -317,7 +350,7 @@ def state() -> list[Any]:
     return [
         list(Question.objects.values("pk", "status", "revision", "agent_active")),
         list(Room.objects.order_by("pk").values("pk", "revision")),
-        *(model.objects.count() for model in (Answer, Message, AgentKey, Membership)),
+        *(model.objects.count() for model in (Answer, Message, AgentKey, Membership, Webhook, Notice)),
     ]
 
 

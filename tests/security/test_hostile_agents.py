@@ -32,6 +32,7 @@ ASK = {
         }
     ],
     "context": {"text": "", "cwd": "", "branch": ""},
+    "care": {"first": {"role": "manager"}, "undo_seconds": 5},
 }
 MESSAGE = {"content": "Hello", "sender": "bot", "color": "", "type": "message", "sender_type": "agent"}
 ANSWER = {
@@ -215,6 +216,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "skip": {"reason": SPOT},
     "reply": {"reply": SPOT},
     "answering": {"x": SPOT},
+    "undo": {"x": SPOT},
 }
 
 

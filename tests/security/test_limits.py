@@ -314,3 +314,33 @@ class Watched:
         self._stream._socket.shutdown(socket.SHUT_RDWR)  # a mere close would not wake the reader
         self._thread.join()
         self._stack.close()
+
+
+# ---- reading slowly --------------------------------------------------------------------------------------
+
+
+def test_a_large_file_waits_for_its_reader(bridge: World, agent: Agent) -> None:
+    """Somebody on a train gets the whole of their export, and it does not pile up for them meanwhile."""
+    ana = bridge.person()
+    options = [{"label": f"Option {number}", "preview": "x" * 7_500} for number in range(4)]
+    prompts = [{"question": text, "options": options} for text in ("Which?", "And which?")]
+    for _ in range(160):
+        question = agent.ask(questions=prompts)
+        agent.call("DELETE", f"/api/v1/questions/{question['id']}")
+    before = memory_of(bridge.site)
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        reader.connect(("127.0.0.1", bridge.site.port))
+        cookies = "; ".join(f"{name}={value}" for name, value in ana.cookies.items())
+        path = f"/history/export.json?room={agent.room}"
+        reader.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\nCookie: {cookies}\r\n\r\n".encode())
+        received = reader.recv(1)
+        for _ in range(30):
+            assert ana.get(f"/rooms/{agent.room}").status == 200
+        grown = memory_of(bridge.site) - before
+        while part := reader.recv(256 * 1024):
+            received += part
+    body = received.partition(b"\r\n\r\n")[2]
+    assert len(json.loads(body)) == 160
+    assert len(body) > 9_000_000
+    assert grown < 60_000_000, f"{grown:,} bytes"

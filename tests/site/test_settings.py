@@ -26,6 +26,13 @@ WRONG = {
     "unknown form of the log": {"LOG_FORMAT": "xml"},
     "no redis": {"REDIS_URL": "http://x"},
     "redis without host": {"REDIS_URL": "redis://"},
+    "origin with a path": {"ORIGIN": "https://root:hunter2@ask.example.org/here"},
+    "origin without a scheme": {"ORIGIN": "ask.example.org"},
+    "no mail server": {"EMAIL_URL": "https://root:hunter2@mail"},
+    "port of mail server in words": {"EMAIL_URL": "smtp://root:hunter2@mail:x"},
+    "short key for push": {"VAPID_PRIVATE_KEY": "hunter2"},
+    "networks in words": {"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8, ours"},
+    "networks for push in words": {"PUSH_ALLOWED_NETWORKS": "ours"},
     "data folder below a file": {"DATA_DIR": str(ROOT / "manage.py" / "data")},
 }
 
@@ -68,11 +75,12 @@ def test_production_passes_the_deployment_checks(manage: Manage) -> None:
     assert ids <= {"security.W005", "security.W021"}
 
 
-def test_the_secret_key_is_made_once_and_is_private(manage: Manage, tmp_path: Path) -> None:
-    key = tmp_path / "data" / "secret-key"
+@pytest.mark.parametrize(("name", "length"), [("secret-key", 67), ("vapid-key", 43)])
+def test_keys_are_made_once_and_are_private(manage: Manage, tmp_path: Path, name: str, length: int) -> None:
+    key = tmp_path / "data" / name
     assert manage("check").returncode == 0
     made = key.read_text()
-    assert len(made) > 50
+    assert len(made) == length
     assert key.stat().st_mode & 0o777 == 0o600
     assert manage("check").returncode == 0
     assert key.read_text() == made
@@ -110,3 +118,32 @@ def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> 
     assert (database["CONN_MAX_AGE"], database["CONN_HEALTH_CHECKS"]) == (None, True)
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
     assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
+
+
+SHOW_MAIL = """
+from django.conf import settings as s
+print(s.EMAIL_HOST, s.EMAIL_PORT, s.EMAIL_HOST_USER, s.EMAIL_HOST_PASSWORD, s.EMAIL_USE_TLS, s.EMAIL_USE_SSL)
+print(s.EMAIL_BACKEND.split(".")[-2], s.DEFAULT_FROM_EMAIL, s.ASK_BRIDGE["ORIGIN"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({}, ["localhost 25   False False", "dummy Ask Bridge <ask-bridge@127.0.0.1> http://127.0.0.1:0"]),
+        (
+            {"EMAIL_URL": "smtp+tls://ana:a%40b@mail.example.org", "ORIGIN": "https://ask.example.org/"},
+            [
+                "mail.example.org 587 ana a@b True False",
+                "smtp Ask Bridge <ask-bridge@ask.example.org> https://ask.example.org",
+            ],
+        ),
+        (
+            {"EMAIL_URL": "smtps://mail.example.org:1465", "EMAIL_FROM": "ops@example.org"},
+            ["mail.example.org 1465   False True", "smtp ops@example.org http://127.0.0.1:0"],
+        ),
+    ],
+)
+def test_one_address_says_how_mails_go_out(manage: Manage, given: dict[str, str], shown: list[str]) -> None:
+    done = manage("shell", "-v0", "-c", SHOW_MAIL, **given)
+    assert done.stdout.splitlines() == shown

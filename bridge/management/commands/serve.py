@@ -64,6 +64,8 @@ class Command(BaseCommand):
         connection.close()  # this thread only serves from here on
         if not settings.PRODUCTION:
             settings.ALLOWED_HOSTS.append(host)  # --host counts as HOST does
+            if not env.text("ORIGIN"):
+                settings.ASK_BRIDGE["ORIGIN"] = address  # with the port that it became
         start(start_live())
         server = SiteServer(application, stop_live)
         try:

@@ -1,5 +1,4 @@
 // Copies a block to the clipboard. Without it the text is selected by hand.
-"use strict";
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest(".copy");

@@ -1,54 +1,51 @@
 // Tells of new questions without moving anything: a pill for those out of sight, a sentence for screen readers.
 // Without it they are just there.
-"use strict";
 
-(() => {
-  const BATCH_MS = 1000; // one sentence for a burst, not one for each card
-  const unseen = new Set();
-  let news = [];
+const BATCH_MS = 1000; // one sentence for a burst, not one for each card
+const unseen = new Set();
+let news = [];
 
-  const pill = () => document.getElementById("new-questions");
-  const inWords = (count) => (count === 1 ? pill().dataset.one : pill().dataset.many.replace("{count}", count));
+const pill = () => document.getElementById("new-questions");
+const inWords = (count) => (count === 1 ? pill().dataset.one : pill().dataset.many.replace("{count}", count));
 
-  const sight = new IntersectionObserver((entries) => {
-    entries.forEach(({ target, isIntersecting }) => {
-      if (isIntersecting || !target.isConnected) unseen.delete(target);
-      else unseen.add(target);
-      if (isIntersecting) sight.unobserve(target);
-    });
-    pill().hidden = unseen.size === 0;
-    pill().textContent = inWords(unseen.size);
+const sight = new IntersectionObserver((entries) => {
+  entries.forEach(({ target, isIntersecting }) => {
+    if (isIntersecting || !target.isConnected) unseen.delete(target);
+    else unseen.add(target);
+    if (isIntersecting) sight.unobserve(target);
   });
+  pill().hidden = unseen.size === 0;
+  pill().textContent = inWords(unseen.size);
+});
 
-  document.addEventListener("click", ({ target }) => {
-    if (target === pill()) [...unseen][0].scrollIntoView({ block: "center" });
-  });
+document.addEventListener("click", ({ target }) => {
+  if (target === pill()) [...unseen][0].scrollIntoView({ block: "center" });
+});
 
-  // A settled card's sentence is its badge, once htmx has put it there.
-  function announce() {
-    const badges = news.map((name) => document.querySelector(`#${name} .badge`)?.textContent.trim());
-    const fresh = news.filter((name) => name === "question").length;
-    document.getElementById("announcer").textContent = [fresh && inWords(fresh), ...badges].filter(Boolean).join(". ");
-    news = [];
-  }
+// A settled card's sentence is its badge, once htmx has put it there.
+function announce() {
+  const badges = news.map((name) => document.querySelector(`#${name} .badge`)?.textContent.trim());
+  const fresh = news.filter((name) => name === "question").length;
+  document.getElementById("announcer").textContent = [fresh && inWords(fresh), ...badges].filter(Boolean).join(". ");
+  news = [];
+}
 
-  function tell(name) {
-    if (news.length === 0) setTimeout(announce, BATCH_MS);
-    news.push(name);
-  }
+function tell(name) {
+  if (news.length === 0) setTimeout(announce, BATCH_MS);
+  news.push(name);
+}
 
-  document.addEventListener("ask-bridge:news", ({ detail: { event } }) => event.startsWith("card-") && tell(event));
-  document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
-    if (type !== "question") return;
-    sight.observe(target.lastElementChild);
-    tell(type);
-  });
+document.addEventListener("ask-bridge:news", ({ detail: { event } }) => event.startsWith("card-") && tell(event));
+document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
+  if (type !== "question") return;
+  sight.observe(target.lastElementChild);
+  tell(type);
+});
 
-  // Settled cards make room for open ones when nobody looks.
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState !== "hidden") return;
-    const timeline = document.getElementById("timeline");
-    const settled = document.querySelectorAll("#open-questions > .card:not(.is-open)");
-    settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
-  });
-})();
+// Settled cards make room for open ones when nobody looks.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState !== "hidden") return;
+  const timeline = document.getElementById("timeline");
+  const settled = document.querySelectorAll("#open-questions > .card:not(.is-open, .is-held)");
+  settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
+});
