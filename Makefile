@@ -14,11 +14,12 @@ export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_
 export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
 
 # Checks must not depend on, nor write to, the site that somebody runs from this folder.
-SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION LOG_FORMAT METRICS_TOKEN
+SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION LOG_FORMAT METRICS_TOKEN \
+	ORIGIN EMAIL_URL EMAIL_FROM VAPID_PRIVATE_KEY VAPID_SUBJECT WEBHOOK_ALLOWED_NETWORKS PUSH_ALLOWED_NETWORKS
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
-# Two at a time, a file each: most of a test is waiting for something.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# Three at a time, a file each, also on two cores: most of a test is waiting for something.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --durations 20
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
