@@ -8,7 +8,7 @@ from tests.actors import Person
 from tests.world import PEOPLE, World, world
 
 
-@pytest.fixture(scope="package", params=["embedded", "scaled"])
+@pytest.fixture(scope="module", params=["embedded", "scaled"])
 def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """For tests that leave its processes alone."""
     rooms = [f"room-{number:02}" for number in range(40)]

@@ -8,7 +8,7 @@ from tests.actors import Agent, Person, Visitor
 from tests.world import MEMBER, PEOPLE, World, world
 
 
-@pytest.fixture(scope="package", params=["embedded", "scaled"])
+@pytest.fixture(scope="module", params=["embedded", "scaled"])
 def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with world(request.param, tmp_path_factory.mktemp(request.param) / "data") as running:
         yield running
