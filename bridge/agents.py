@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from csp.utils import build_policy
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 
@@ -13,6 +14,8 @@ class AgentCalls:
 
     def __init__(self, get_response: Callable[[ASGIRequest], HttpResponse]) -> None:
         self.get_response = get_response
+        # The same for every reply: the middleware for pages puts it together anew each time.
+        self._policy = build_policy()
 
     def __call__(self, request: ASGIRequest) -> HttpResponse:
         match = match_of(request)
@@ -20,5 +23,6 @@ class AgentCalls:
             return self.get_response(request)
         request.resolver_match = match
         response: HttpResponse = match.func(request, **match.kwargs)
+        response.headers["Content-Security-Policy"] = self._policy
         response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
