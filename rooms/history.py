@@ -14,7 +14,7 @@ from rooms import lifecycle
 from rooms.fulltext import IDS_PER_MICROSECOND, first_id_at, labels_of, text_of
 from rooms.memory import Likeness, is_worth_remembering, memories_for
 from rooms.models import HistoryEntry, Question
-from rooms.readers import news_for
+from rooms.readers import News, news_for
 
 READER = "history"
 
@@ -39,16 +39,20 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
                 # Another process wrote of the same microsecond at the same time, in another room.
                 continue
             if is_first:
-                for question in news.asked:
-                    _recall(question)
+                _recall(news)
             if time.monotonic() >= end:
                 return
 
 
-def _recall(question: Question) -> None:
-    memories = memories_for(question)
-    if memories:
-        lifecycle.recall(question.pk, memories)
+def _recall(news: News) -> None:
+    """Give each new question what was decided before, in a room where anything was."""
+    asked = news.asked
+    if not asked or not HistoryEntry.objects.filter(room=news.room).exists():
+        return
+    for question in asked:
+        memories = memories_for(question)
+        if memories:
+            lifecycle.recall(question.pk, memories)
 
 
 def _write(entries: list[HistoryEntry]) -> None:

@@ -13,6 +13,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from rooms.fulltext import Look
@@ -94,6 +95,7 @@ def _trigrams(text: str) -> frozenset[str]:
     return frozenset(words[start : start + 3] for start in range(len(words) - 2))
 
 
+@lru_cache(maxsize=4096)  # what people write is made of the same few thousand
 def _digest(trigram: str, size: int) -> bytes:
     return hashlib.shake_128(trigram.encode()).digest(size)
 
