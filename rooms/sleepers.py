@@ -39,16 +39,17 @@ class Sleeper:
         self.is_refused = True
         self.wake()
 
-    async def sleep(self, seconds: float) -> bool:
-        """Until woken, or False after `seconds`."""
+    async def sleep(self, seconds: float | None = None) -> bool:
+        """Until woken, or False after `seconds`; without them, when it rings for another reason."""
         if not self._has_news:
             loop = asyncio.get_running_loop()
             self._alarm = loop.create_future()
-            clock = loop.call_later(seconds, self._ring)
+            clock = None if seconds is None else loop.call_later(seconds, self._ring)
             try:
                 await self._alarm
             finally:
-                clock.cancel()
+                if clock:
+                    clock.cancel()
                 self._alarm = None
         was_woken, self._has_news = self._has_news, False
         return was_woken
@@ -75,7 +76,7 @@ class Waiter(Sleeper):
 class Viewer(Sleeper):
     """A page that watches some rooms: gets its frames pushed."""
 
-    __slots__ = ("_frames", "language", "many_rooms", "room_ids", "session_key", "user_id")
+    __slots__ = ("_clock", "_frames", "language", "many_rooms", "room_ids", "session_key", "user_id")
 
     def __init__(
         self,
@@ -93,6 +94,19 @@ class Viewer(Sleeper):
         self.language = language
         self.many_rooms = many_rooms
         self._frames: list[Frame] = []
+        self._clock: asyncio.TimerHandle | None = None
+
+    def start_clock(self, seconds: float) -> None:
+        """Ring every so many seconds, whatever happens in between.
+
+        One clock for each sleep would be a good part of the work when something changes that thousands watch.
+        """
+        self._ring()
+        self._clock = asyncio.get_running_loop().call_later(seconds, self.start_clock, seconds)
+
+    def stop_clock(self) -> None:
+        if self._clock:
+            self._clock.cancel()
 
     def push(self, frames: list[Frame]) -> None:
         self._frames.extend(frames)

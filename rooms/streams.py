@@ -34,11 +34,13 @@ async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
         # A page sleeps most of its life, and there are thousands: it keeps nothing of its beginning.
         exchange.rest()
         del rooms, heard
+        viewer.start_clock(COMMENT_SECONDS)
         while not viewer.is_gone and not hub.is_closing:
-            was_woken = await viewer.sleep(COMMENT_SECONDS)
+            was_woken = await viewer.sleep()
             await exchange.write(viewer.take() if was_woken else b": still here\n\n")
     finally:
         hub.remove_viewer(viewer)
+        viewer.stop_clock()
         if watching:
             watching.cancel()
     await exchange.finish()
