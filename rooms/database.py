@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 from django.apps import apps
 from django.conf import settings
 from django.db import close_old_connections, connections, router, transaction
+from django.db.models import Model
 from django.urls import set_script_prefix
 from django.utils.translation import override
 
@@ -36,7 +37,12 @@ _sqlite_writer = threading.Lock()
 
 def alias() -> str:
     """The database of our tables, wherever the portal's routers keep them."""
-    return router.db_for_write(apps.get_model("ask_bridge", "Room"))
+    return router.db_for_write(_room_model())
+
+
+@cache
+def _room_model() -> type[Model]:
+    return apps.get_model("ask_bridge", "Room")
 
 
 @contextmanager

@@ -10,15 +10,19 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
+from django.db.models import Count
 from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from rooms import timeline
 from rooms.cards import answerer_of, render_card, render_marks, render_message
 from rooms.models import Message, Question, Room
+from rooms.prepared import Select
 
-# After so many missed changes a page is quicker to load anew than to repair.
-REPLAY_LIMIT = 300
+ROOM = Select(lambda id: Room.objects.filter(pk=id))
+OPEN_COUNT = Select(
+    lambda room: Question.objects.open().filter(room=room).order_by().values("room").values_list(Count("pk"))
+)
 
 # Instead of a revision: there is nothing left to come back for.
 GONE = -1
@@ -41,7 +45,8 @@ class Frame:
         self.event = event
         # What is shown to the person that it is about (True) and to everybody else.
         self._render = render
-        self._person = person
+        # As text: other processes name people over the channel layer, which knows no UUIDs.
+        self._person = None if person is None else str(person)
         self._rendered: dict[tuple[str, bool], str] = {}
         self._encoded: dict[tuple[str, bool, bool], bytes] = {}
 
@@ -52,8 +57,7 @@ class Frame:
                 self._html(language, is_mine)
 
     def encode(self, user_id: Any, language: str, *, many_rooms: bool) -> bytes:
-        # As text: other processes name people over the channel layer, which knows no UUIDs.
-        is_mine = self._person is not None and str(self._person) == str(user_id)
+        is_mine = self._person is not None and self._person == str(user_id)
         kind = (language, is_mine, many_rooms)
         if kind not in self._encoded:
             self._encoded[kind] = encode_event(
@@ -90,8 +94,10 @@ def encode_event(event: str, data: str, cursor: str = "") -> bytes:
 
 def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[Frame]]:
     """What a page at this revision has to change, and the revision that it is at then."""
-    room = Room.objects.get(pk=room_id)
-    changes = timeline.changes_after(room, revision, REPLAY_LIMIT)
+    room = ROOM.first(id=room_id)
+    if room is None:
+        raise Room.DoesNotExist
+    changes = timeline.changes_after(room, revision)
     if changes is None:
         return room.revision, [reset_frame(room.slug, room.revision)]
     frames = [
@@ -114,7 +120,9 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
 def open_frames(room_id: int) -> tuple[int, list[Frame]]:
     """The open questions of a room that the page has not heard of yet, and the revision they are at."""
     room = Room.objects.get(pk=room_id)
-    questions = Question.objects.with_answer().open().filter(room=room).order_by("position")[:REPLAY_LIMIT]
+    questions = (
+        Question.objects.with_answer().open().filter(room=room).order_by("position")[: timeline.REPLAY_LIMIT]
+    )
     frames = [
         Frame(room.slug, question.revision, "question", partial(_card, question)) for question in questions
     ]
@@ -122,7 +130,7 @@ def open_frames(room_id: int) -> tuple[int, list[Frame]]:
 
 
 def _count_frame(room_id: int, slug: str, revision: int) -> Frame:
-    open_count = Question.objects.open().filter(room_id=room_id).count()
+    (open_count,) = OPEN_COUNT.first(room=room_id) or (0,)
     return Frame(slug, revision, f"count-{slug}", _text(str(open_count)))
 
 

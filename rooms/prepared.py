@@ -14,6 +14,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from inspect import signature
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.db import connections, models
@@ -68,27 +69,35 @@ def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 class Select(Generic[Found]):
-    """The first row of a queryset: an instance with all that it selects along, or its values."""
+    """The rows of a queryset: instances with all that it selects along, or their values."""
 
     def __init__(self, build: Callable[..., "models.QuerySet[Any, Found]"]) -> None:
         self._build = build
         self._compiled = cache(self._compile)
 
     def first(self, **given: Any) -> Found | None:
-        """With these values for the parameters."""
+        """The first row with these values for the parameters."""
+        return next(iter(self._run(given, only_first=True)), None)
+
+    def all(self, **given: Any) -> list[Found]:
+        """All rows with these values for the parameters."""
+        return self._run(given, only_first=False)
+
+    def _run(self, given: dict[str, Any], *, only_first: bool) -> list[Found]:
         using = alias()
-        statement, convert, make = self._compiled(using)
+        statement, convert, make = self._compiled(using, only_first)
         connection = connections[using]
         with connection.cursor() as cursor:
             statement.run(cursor, given)
-            row = cursor.fetchone()
-        if row is None:
-            return None
-        found: Found = make(convert(list(row), connection))
-        return found
+            rows = cursor.fetchall()
+        return [make(convert(list(row), connection)) for row in rows]
 
-    def _compile(self, using: str) -> tuple[Statement, Callable[..., list[Any]], Callable[..., Any]]:
-        queryset = self._build(**_parameters(self._build)).using(using)[:1]
+    def _compile(
+        self, using: str, only_first: bool
+    ) -> tuple[Statement, Callable[..., list[Any]], Callable[..., Any]]:
+        queryset = self._build(**_parameters(self._build)).using(using)
+        if only_first:
+            queryset = queryset[:1]
         compiler: Any = queryset.query.get_compiler(using)
         statement = Statement(compiler)
         if queryset._iterable_class is not ModelIterable:
@@ -159,15 +168,18 @@ class Update:
 
 
 def insert(instance: models.Model) -> None:
-    """As `save(force_insert=True)` of a model that makes its own primary key, without Django's signals."""
+    """As `save(force_insert=True)` of a model that makes its own primary key, without Django's signals.
+
+    Fields that fill themselves in when they are saved, such as those with `auto_now`, are not for this.
+    """
     using = alias()
     connection = connections[using]
-    sql, fields = _insertion(type(instance), using)
+    sql, fields, values_of = _insertion(type(instance), using)
     values = [
-        field.pre_save(instance, add=True)
-        if type(field) in SAME_EVERYWHERE
-        else field.get_db_prep_save(field.pre_save(instance, add=True), connection)
-        for field in fields
+        value
+        if value is None or type(field) in SAME_EVERYWHERE
+        else field.get_db_prep_save(value, connection)
+        for field, value in zip(fields, values_of(instance), strict=True)
     ]
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
@@ -175,9 +187,12 @@ def insert(instance: models.Model) -> None:
 
 
 @cache
-def _insertion(model: type[models.Model], using: str) -> tuple[str, tuple[Any, ...]]:
+def _insertion(
+    model: type[models.Model], using: str
+) -> tuple[str, tuple[Any, ...], Callable[[models.Model], tuple[Any, ...]]]:
     fields = model._meta.concrete_fields
+    values_of = attrgetter(*(field.attname for field in fields))
     query = InsertQuery(model)
     query.insert_values(fields, [model()], raw=True)
     ((sql, _),) = query.get_compiler(using).as_sql()
-    return sql, fields
+    return sql, fields, values_of

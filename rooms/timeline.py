@@ -10,8 +10,26 @@ from itertools import groupby
 from typing import Any
 
 from rooms.models import Answer, Message, Question, Room
+from rooms.prepared import Select
 
 Entry = Question | Answer | Message
+
+# After so many missed changes a page is quicker to load anew than to repair.
+REPLAY_LIMIT = 300
+
+# What every change of a room that somebody watches begins with.
+CHANGED_QUESTIONS = Select(
+    lambda room, revision: (
+        Question.objects.with_answer()
+        .filter(room=room, revision__gt=revision)
+        .order_by("revision")[: REPLAY_LIMIT + 1]
+    )
+)
+NEW_MESSAGES = Select(
+    lambda room, after, until: Message.objects.filter(
+        room=room, position__gt=after, position__lte=until
+    ).order_by("position")[: REPLAY_LIMIT + 1]
+)
 
 
 class UnknownEntry(LookupError):
@@ -92,7 +110,7 @@ def _revision_of(room_id: int) -> int:
     return Room.objects.values_list("revision", flat=True).get(pk=room_id)
 
 
-def changes_after(room: Room, revision: int, limit: int) -> Changes | None:
+def changes_after(room: Room, revision: int) -> Changes | None:
     """Everything that changed later, up to the revision at which the room was read; None for too much of it,
     or for a revision that is yet to come."""
     if revision > room.revision:
@@ -101,13 +119,11 @@ def changes_after(room: Room, revision: int, limit: int) -> Changes | None:
         return Changes([], [])
     # Not capped: a question that changes between the two reads has only its newest revision, and left out
     # now it would not be new any more the next time.
-    questions = Question.objects.with_answer().filter(room=room, revision__gt=revision)
-    messages = Message.objects.filter(room=room, position__gt=revision, position__lte=room.revision)
     changes = Changes(
-        list(questions.order_by("revision")[: limit + 1]),
-        list(messages.order_by("position")[: limit + 1]),
+        CHANGED_QUESTIONS.all(room=room.pk, revision=revision),
+        NEW_MESSAGES.all(room=room.pk, after=revision, until=room.revision),
     )
-    return changes if len(changes.questions) + len(changes.messages) <= limit else None
+    return changes if len(changes.questions) + len(changes.messages) <= REPLAY_LIMIT else None
 
 
 def in_groups(entries: Sequence[Question | Message]) -> list[list[Question | Message]]:
