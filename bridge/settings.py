@@ -112,6 +112,9 @@ TEMPLATES = [
     },
 ]
 
+# For the admin. Django's default prepares to sign a cookie at every request.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
 # Nothing but our own files, whatever an agent manages to write into a page.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

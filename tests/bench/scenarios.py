@@ -37,19 +37,17 @@ class Waiting:
     number: int
 
 
+@dataclass(frozen=True)
 class Growth:
-    """What one more costs, from the middle count to the largest: past all that comes with the first."""
+    """What so many more cost, and nothing else that happens meanwhile."""
 
-    def __init__(self) -> None:
-        self._samples: list[tuple[int, Sample]] = []
-
-    def take(self, count: int, sample: Sample) -> None:
-        self._samples.append((count, sample))
+    added: int
+    before: Sample
+    after: Sample
 
     def each(self, what: str) -> float:
-        (few, before), (many, after) = self._samples[-2:]
-        grown: float = getattr(after, what) - getattr(before, what)
-        return grown / (many - few)
+        grown: float = getattr(self.after, what) - getattr(self.before, what)
+        return grown / self.added
 
 
 class Scenario:
@@ -75,6 +73,11 @@ class Scenario:
     def disconnect(self) -> None:
         for call in (*self._asking, *self._clicking):
             call.close()
+
+    async def _sample(self) -> Sample:
+        """Of a target that has done what it had to do."""
+        await self.service.rest()
+        return self.service.sample()
 
     # ---- asks
 
@@ -107,11 +110,11 @@ class Scenario:
         """One click after the other while all others wait."""
         crowd: deque[Waiting] = deque()
         questions = await self._ask_many(max(self.plan.agents))
-        growth = Growth()
+        # Of the last and largest step: past all that comes with the first ones.
         for count in self.plan.agents:
+            before, added = await self._sample(), count - len(crowd)
             await self._grow(crowd, questions, count)
-            await self.service.rest()
-            growth.take(count, self.service.sample())
+            growth = Growth(added, before, await self._sample())
             seconds = await self._click_through(crowd)
             if seconds:
                 self.note(measures.agent_p50(count), share(seconds, 0.5))
@@ -166,11 +169,11 @@ class Scenario:
 
     async def measure_viewers(self) -> None:
         """One click, and the last of all pages that shows it."""
-        audience, growth = Audience(), Growth()
+        audience = Audience()
         for count in self.plan.viewers:
-            await self._watch(audience, count - len(audience))
-            await self.service.rest()
-            growth.take(count, self.service.sample())
+            before, added = await self._sample(), count - len(audience)
+            await self._watch(audience, added)
+            growth = Growth(added, before, await self._sample())
             seconds = [await self._fan_out(audience) for _ in range(self.plan.fanouts)]
             self.note(measures.last_viewer(count), share(seconds, 0.5))
         if self.dialect.takes_questions:
