@@ -21,6 +21,8 @@ READER = "history"
 # How long one round may go on, each second: a hundred thousand old questions take some minutes then, and
 # whoever clicks meanwhile has most of the processor.
 ROUND_SECONDS = 0.2
+# After each look for earlier answers: whoever clicks meanwhile waits for a thread that only computes.
+STEP_ASIDE_SECONDS = 0.002
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
@@ -53,6 +55,7 @@ def _recall(news: News) -> None:
         memories = memories_for(question)
         if memories:
             lifecycle.recall(question.pk, memories)
+        time.sleep(STEP_ASIDE_SECONDS)
 
 
 def _write(entries: list[HistoryEntry]) -> None:
@@ -103,8 +106,16 @@ def _entry_of(question: Question) -> HistoryEntry:
         blocked_seconds=_seconds(question, _stood_until(question, settled_at)),
         text=text_of(question),
         labels=labels_of(question),
-        likeness=" ".join(Likeness.of_question(question).words()) if is_worth_remembering(question) else "",
+        likeness=" ".join(Likeness.of_prompts(question.prompts).words())
+        if is_worth_remembering(question)
+        else "",
     )
+
+
+def _likeness_of(question: Question) -> str:
+    if not is_worth_remembering(question):
+        return ""
+    return " ".join(Likeness.of_prompts(question.prompts).words())
 
 
 def _stood_until(question: Question, settled_at: datetime) -> datetime:

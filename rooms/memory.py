@@ -53,19 +53,13 @@ class Likeness:
 
     @classmethod
     def of(cls, text: str, options: Sequence[str] = ()) -> "Likeness":
-        text = text[:COMPARED_CHARACTERS]
-        labels = [label.replace("(Recommended)", "") for label in options]
-        return cls(
-            _trigrams(SPECIFIC.sub(ANYTHING, text)),
-            _trigrams(text),
-            frozenset(word for label in labels for word in words_of(label)),
-        )
+        return _likeness(text[:COMPARED_CHARACTERS], tuple(options))
 
     @classmethod
-    def of_question(cls, question: Question) -> "Likeness":
+    def of_prompts(cls, prompts: list[dict[str, Any]]) -> "Likeness":
         return cls.of(
-            " ".join(prompt["question"] for prompt in question.prompts),
-            [option["label"] for prompt in question.prompts for option in prompt["options"]],
+            " ".join(prompt["question"] for prompt in prompts),
+            tuple(option["label"] for prompt in prompts for option in prompt["options"]),
         )
 
     def words(self) -> list[str]:
@@ -88,6 +82,16 @@ class Likeness:
         if not self.options or not other.options:
             return texts
         return texts * (1 - OPTIONS_WEIGHT + OPTIONS_WEIGHT * _jaccard(self.options, other.options))
+
+
+@lru_cache(maxsize=64)  # the same questions come again and again
+def _likeness(text: str, options: tuple[str, ...]) -> Likeness:
+    labels = [label.replace("(Recommended)", "") for label in options]
+    return Likeness(
+        _trigrams(SPECIFIC.sub(ANYTHING, text)),
+        _trigrams(text),
+        frozenset(word for label in labels for word in words_of(label)),
+    )
 
 
 def _trigrams(text: str) -> frozenset[str]:
@@ -115,24 +119,31 @@ def is_worth_remembering(question: Question) -> bool:
 
 
 def remember(room_id: int, likeness: Likeness, limit: int = SHOWN) -> list[tuple[Question, float]]:
-    """Earlier answered questions of the room that are most alike, the newest of equals first: two queries."""
+    """Earlier answered questions of the room that are most alike, the newest of equals first."""
     words = likeness.words()
     if not words:
         return []
     rows = Look([room_id], likeness=words).first(CANDIDATES)
-    candidates = Question.objects.with_answer().in_bulk([question_id for _, question_id in rows])
-    newest_first = [candidates[question_id] for _, question_id in rows if question_id in candidates]
+    newest_first = [question_id for _, question_id in rows]
+    # Only what is compared: most of them are not shown.
+    prompts = dict(Question.objects.filter(pk__in=newest_first).values_list("pk", "prompts"))
     # To the percent, as it is shown: sorting keeps the order of equals.
     compared = [
-        (earlier, round(likeness.similarity(Likeness.of_question(earlier)), 2)) for earlier in newest_first
+        (question_id, round(likeness.similarity(Likeness.of_prompts(prompts[question_id])), 2))
+        for question_id in newest_first
+        if question_id in prompts
     ]
-    alike = [(question, similarity) for question, similarity in compared if similarity >= ALIKE]
-    return sorted(alike, key=lambda found: -found[1])[:limit]
+    alike = [(question_id, similarity) for question_id, similarity in compared if similarity >= ALIKE]
+    best = sorted(alike, key=lambda found: -found[1])[:limit]
+    questions = Question.objects.with_answer().in_bulk([question_id for question_id, _ in best])
+    return [
+        (questions[question_id], similarity) for question_id, similarity in best if question_id in questions
+    ]
 
 
 def memories_for(question: Question) -> list[dict[str, Any]]:
     """What its card is going to show of earlier answers, as it is stored with the question."""
-    found = remember(question.room_id, Likeness.of_question(question))
+    found = remember(question.room_id, Likeness.of_prompts(question.prompts))
     return [_memory(earlier, earlier.answer, similarity) for earlier, similarity in found]
 
 
