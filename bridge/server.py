@@ -164,6 +164,9 @@ class SiteFactory(HTTPFactory):
         reactor.callLater(0, _notice_if_it_vanishes, protocol)
         return protocol
 
+    def log(self, request: Any) -> None:
+        """Nobody reads Twisted's own access log, which is a good part of a request's work."""
+
 
 def _notice_if_it_vanishes(protocol: Any) -> None:
     connection = protocol.transport and protocol.transport.getHandle()
