@@ -55,6 +55,20 @@ def test_who_is_not_there_is_not_found(question: Question) -> None:
     assert QUESTION.first(id="q_nobody") is None
 
 
+def test_finds_all_in_their_order(room: Room) -> None:
+    said = [
+        lifecycle.post_message(room, sender="bot", sender_type="agent", kind="log", content=str(number))
+        for number in range(3)
+    ]
+    after = Select(
+        lambda room, position: Message.objects.filter(room=room, position__gt=position).order_by("-position")
+    )
+
+    assert after.all(room=room.pk, position=said[0].position) == [said[2], said[1]]
+    assert after.first(room=room.pk, position=0) == said[2]
+    assert after.all(room=room.pk, position=said[2].position) == []
+
+
 def test_times_are_compared_and_come_back_as_times(question: Question) -> None:
     before = question.asked_at - timezone.timedelta(seconds=1)
 
