@@ -21,8 +21,8 @@ application = with_live(with_request_id(PooledHandler()))
 # counts: without this the collector looks through thousands of sleepers again and again, for nothing.
 gc.collect()
 gc.freeze()
-gc.set_threshold(50_000, 20, 20)
+gc.set_threshold(10_000, 20, 50)
 
 # A thread that computes lets the loop wait this long for its turn. In the default of 5 ms a page would be
 # rendered to its end before the agent hears of the answer.
-sys.setswitchinterval(0.0005)
+sys.setswitchinterval(0.002)

@@ -7,7 +7,6 @@ they were written: synchronously, in a few threads that keep their database conn
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from io import BytesIO
 from typing import Any, cast
@@ -20,6 +19,7 @@ from django.urls import ResolverMatch, set_script_prefix
 
 from rooms.exchange import Receive, Send
 from rooms.live import match_of
+from rooms.threads import Threads
 
 # A request takes milliseconds, and more threads would only wait for each other; the rest queues here.
 THREADS = 8
@@ -31,7 +31,7 @@ class PooledHandler(BaseHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="site")
+        self._threads = Threads(THREADS, "site")
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         """Nothing on this site gives a request other URLs: what was found for it on its way in holds."""
@@ -48,9 +48,7 @@ class PooledHandler(BaseHandler):
             asyncio.run_coroutine_threadsafe(send(message), loop).result()
 
         # With the context of this request: its log lines name its id, and its language ends with it.
-        messages = await loop.run_in_executor(
-            self._threads, copy_context().run, self._respond, scope, body, send_from_thread
-        )
+        messages = await self._threads.run(copy_context().run, self._respond, scope, body, send_from_thread)
         for message in messages:
             await send(message)
 
@@ -60,7 +58,8 @@ class PooledHandler(BaseHandler):
         """The messages of the response; a streaming one sends all but its last from here."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
-        response = self.get_response(ASGIRequest(scope, BytesIO(body)))
+        request = ASGIRequest(scope, BytesIO(body))
+        response = self.get_response(request)
         try:
             start = {
                 "type": "http.response.start",
@@ -76,6 +75,9 @@ class PooledHandler(BaseHandler):
         finally:
             # Also sends request_finished: the thread's database connection is looked after.
             response.close()
+            # A request and its user hold each other. Apart they go at once; together they would wait for the
+            # collector, and some day everybody for it.
+            vars(request).clear()
 
 
 async def _read_body(receive: Receive) -> bytes | None:

@@ -4,10 +4,8 @@ Waits and streams live outside Django's request handling and must hold neither a
 while they sleep. So each of their reads and writes is one hop to this small pool, whose threads keep theirs.
 """
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
@@ -20,6 +18,7 @@ from django.urls import set_script_prefix
 from django.utils.translation import override
 
 from rooms.conf import setting
+from rooms.threads import Threads
 
 # What the API says. These threads work for it, too: whatever is for people names its own language.
 WIRE_LANGUAGE = "en"
@@ -71,22 +70,17 @@ def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(
-        setting("DATABASE_THREADS"),
-        thread_name_prefix="ask-bridge-database",
-        # Known to each thread by itself: the addresses in a card begin with it.
-        initializer=set_script_prefix,
-        initargs=(settings.FORCE_SCRIPT_NAME or "/",),
-    )
+def _threads() -> Threads:
+    # Known to each thread by itself: the addresses in a card begin with it.
+    prefix = settings.FORCE_SCRIPT_NAME or "/"
+    return Threads(setting("DATABASE_THREADS"), "ask-bridge-database", partial(set_script_prefix, prefix))
 
 
 async def in_database(
     function: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
 ) -> Result:
     """Run a function that queries the database, without blocking the loop."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_pool(), partial(_with_fresh_connections, function, *args, **kwargs))
+    return await _threads().run(partial(_with_fresh_connections, function, *args, **kwargs))
 
 
 def _with_fresh_connections(
