@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.db import DatabaseError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
@@ -29,7 +29,8 @@ from rooms.models import (
 )
 from rooms.models.notices import OFF
 from rooms.permissions import permissions
-from rooms.readers import News, news_for
+from rooms.prepared import Select
+from rooms.readers import News, changed, news_for
 from rooms.wishes import Wishes, wishes_of
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,10 @@ logger = logging.getLogger(__name__)
 READER = "notices"
 # What was asked longer ago is no news, even to a reader that was away.
 NEWS_AGE = timedelta(days=1)
+
+# What says who is to hear of a question: not what it asks, which is most of it.
+READ_FIELDS = ("room_id", "status", "asked_at", "settled_at", "care", "escalates_at")
+CHANGED = Select(lambda room, after, to: changed(room, after, to).only(*READ_FIELDS))
 
 Kind, Channel = Notice.Kind, Notice.Channel
 
@@ -54,8 +59,11 @@ def read() -> None:
 
 def _read(news: News) -> None:
     now = timezone.now()
-    waiting = [question for question in news.questions if question.is_open]
-    settled = [question for question in news.questions if not question.is_open]
+    questions = news.questions(CHANGED)
+    for question in questions:
+        question.room = news.room
+    waiting = [question for question in questions if question.is_open]
+    settled = [question for question in questions if not question.is_open]
     asked = [question for question in waiting if question.asked_at > now - NEWS_AGE]
     # That nobody answered is news however long ago it was asked.
     escalated = [question for question in waiting if question.was_escalated]
@@ -66,7 +74,7 @@ def _read(news: News) -> None:
         if settled:
             _settle(news.room, settled)
 
-    news.take(write)
+    news.take(write=write)
 
 
 def _insert(rows: Iterable[Notice]) -> None:
@@ -85,7 +93,7 @@ def _asked_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
     people = _who_may_want(room)
     wishes = wishes_of(people, [room]) if people else None
     devices = list(PushSubscription.objects.filter(user__in=people)) if people else []
-    webhooks = list(Webhook.objects.filter(room=room, is_enabled=True, on_asked=True))
+    webhooks = WEBHOOKS.all(room=room.pk)
     for question in untold:
         if wishes:
             yield from _rows_for_people(Kind.ASKED, question, wishes, people, devices)
@@ -106,16 +114,19 @@ def _untold(questions: list[Question], kind: Notice.Kind) -> list[Question]:
 
 def _who_may_want(room: Room) -> dict[Any, Any]:
     """People who have a way to be told of this room, by their keys: few, however many may see it."""
+    is_inside_known = permissions().knows_by_membership and not room.is_open
+    wanting = WANTING_INSIDE if is_inside_known else WANTING
+    return {user.pk: user for user in wanting.all(room=room.pk)}
+
+
+def _wanting(room: Any) -> "QuerySet[Any]":
     mails = NoticePreferences.objects.exclude(mail=OFF).values("user")
     mails_of_room = NoticeRule.objects.filter(room=room).exclude(mail=None).exclude(mail=OFF).values("user")
     wanting = Q(pk__in=PushSubscription.objects.values("user")) | Q(pk__in=mails) | Q(pk__in=mails_of_room)
-    users = get_user_model()._default_manager.filter(wanting)
-    if permissions().knows_by_membership and not room.is_open:
-        users = users.filter(_inside(room))
-    return {user.pk: user for user in users}
+    return get_user_model()._default_manager.filter(wanting)
 
 
-def _inside(room: Room) -> Q:
+def _inside(room: Any) -> Q:
     """Spares reading everybody: `wishes_of` knows exactly who may see the room."""
     inside = Q(pk__in=Membership.objects.filter(room=room).values("user"))
     try:
@@ -159,6 +170,11 @@ def address_of(user: Any) -> str:
     return str(getattr(user, user.get_email_field_name(), "") or "")
 
 
+WEBHOOKS = Select(lambda room: Webhook.objects.filter(room=room, is_enabled=True, on_asked=True))
+WANTING = Select(_wanting)
+WANTING_INSIDE = Select(lambda room: _wanting(room).filter(_inside(room)))
+
+
 # ---- escalated -------------------------------------------------------------------------------------------
 
 
@@ -170,7 +186,7 @@ def _escalated_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
     people = {user.pk: user for user in permissions().managers(room)}
     wishes = wishes_of(people, [room])
     devices = list(PushSubscription.objects.filter(user__in=people))
-    webhooks = list(Webhook.objects.filter(room=room, is_enabled=True, on_asked=True))
+    webhooks = WEBHOOKS.all(room=room.pk)
     for question in untold:
         yield from _rows_for_people(Kind.ESCALATED, question, wishes, people, devices)
         for webhook in webhooks:

@@ -4,6 +4,7 @@ A portal subclasses `Permissions`, changes what differs, and names its class in 
 `ASK_BRIDGE = {"PERMISSIONS": "portal.permissions.TeamPermissions"}`.
 """
 
+from functools import cache
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -60,5 +61,9 @@ class Permissions:
 
 def permissions() -> Permissions:
     """The rules that hold here."""
-    rules: Permissions = import_string(setting("PERMISSIONS"))()
+    rules: Permissions = _class_at(setting("PERMISSIONS"))()
     return rules
+
+
+# Looked up once: every click asks several times.
+_class_at = cache(import_string)

@@ -6,11 +6,12 @@ each ask and each click runs the same few. They stay ordinary querysets, compile
     KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
     key = KEY.first(lookup="3k7q")
 
-Like the ORM's own they work on every database, and whoever counts queries sees them. Times may be given as
-they are; of somebody whose table is not ours, `key_of` gives the key as a parameter takes it.
+Like the ORM's own they work on every database, and whoever counts or wraps queries sees them. Times may be
+given as they are; of somebody whose table is not ours, `key_of` gives the key as a parameter takes it.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from inspect import signature
@@ -30,6 +31,10 @@ Found = TypeVar("Found")
 SAME_EVERYWHERE = {models.CharField, models.TextField, models.BooleanField, models.BigIntegerField}
 
 
+# Where a value goes, as Django writes it.
+PLACE = re.compile(r"(?<!%)%s")
+
+
 class Parameter(Expression):
     """Where a value is going to stand."""
 
@@ -41,18 +46,44 @@ class Parameter(Expression):
         return "%s", (self,)
 
 
+class Sql:
+    """A statement as Django writes it, for any values in the order of its places."""
+
+    def __init__(self, sql: str) -> None:
+        self._sql = sql
+        self._for_sqlite = PLACE.sub("?", sql).replace("%%", "%")
+
+    def run(self, connection: Any, values: Sequence[Any]) -> tuple[list[Any], int]:
+        """The rows that it returns, and how many it changed."""
+        if (
+            connection.vendor == "sqlite"
+            and not connection.queries_logged
+            and not connection.execute_wrappers
+        ):
+            # Past Django's cursors, which nobody listens to here: they take longer than SQLite itself.
+            connection.ensure_connection()
+            connection.validate_no_broken_transaction()
+            with connection.wrap_database_errors:
+                found = connection.connection.execute(self._for_sqlite, values)
+                return found.fetchall(), found.rowcount
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+            return cursor.fetchall() if cursor.description else [], cursor.rowcount
+
+
 class Statement:
     """The SQL of a compiler, and what stands in it: values and parameters."""
 
-    def __init__(self, compiler: Any) -> None:
-        self._sql, self._values = compiler.as_sql()
+    def __init__(self, compiler: Any, end: str = "") -> None:
+        sql, self._values = compiler.as_sql()
+        self._sql = Sql(sql + end)
 
-    def run(self, cursor: Any, given: dict[str, Any]) -> None:
+    def run(self, connection: Any, given: dict[str, Any]) -> tuple[list[Any], int]:
         """Run it with what was given for its parameters."""
-        adapt = cursor.db.ops.adapt_datetimefield_value
+        adapt = connection.ops.adapt_datetimefield_value
         values = [given[value.name] if type(value) is Parameter else value for value in self._values]
-        cursor.execute(
-            self._sql, [adapt(value) if isinstance(value, datetime) else value for value in values]
+        return self._sql.run(
+            connection, [adapt(value) if isinstance(value, datetime) else value for value in values]
         )
 
 
@@ -71,8 +102,8 @@ def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:
 class Select(Generic[Found]):
     """The rows of a queryset: instances with all that it selects along, or their values."""
 
-    def __init__(self, build: Callable[..., "models.QuerySet[Any, Found]"]) -> None:
-        self._build = build
+    def __init__(self, build: Callable[..., "models.QuerySet[Any, Found]"], *values: str) -> None:
+        self._build, self._values = build, values
         self._compiled = cache(self._compile)
 
     def first(self, **given: Any) -> Found | None:
@@ -87,27 +118,28 @@ class Select(Generic[Found]):
         using = alias()
         statement, convert, make = self._compiled(using, only_first)
         connection = connections[using]
-        with connection.cursor() as cursor:
-            statement.run(cursor, given)
-            rows = cursor.fetchall()
+        rows, _ = statement.run(connection, given)
         return [make(convert(list(row), connection)) for row in rows]
 
     def _compile(
         self, using: str, only_first: bool
     ) -> tuple[Statement, Callable[..., list[Any]], Callable[..., Any]]:
-        queryset = self._build(**_parameters(self._build)).using(using)
+        queryset: Any = self._build(**_parameters(self._build)).using(using)
+        if self._values:
+            queryset = queryset.values_list(*self._values)
         if only_first:
             queryset = queryset[:1]
-        compiler: Any = queryset.query.get_compiler(using)
+        compiler = queryset.query.get_compiler(using)
         statement = Statement(compiler)
+        convert = _converter(compiler, [column for column, _, _ in compiler.select])
         if queryset._iterable_class is not ModelIterable:
-            return statement, _converter(compiler), tuple
-        return statement, _converter(compiler), _maker(compiler.klass_info, compiler.select, using)
+            return statement, convert, tuple
+        return statement, convert, _maker(compiler.klass_info, compiler.select, using)
 
 
-def _converter(compiler: Any) -> Callable[[list[Any], Any], list[Any]]:
-    """Makes of a row what Python calls these values."""
-    converters = list(compiler.get_converters([column for column, _, _ in compiler.select]).items())
+def _converter(compiler: Any, columns: list[Any]) -> Callable[[list[Any], Any], list[Any]]:
+    """Makes of a row what Python calls the values of these columns."""
+    converters = list(compiler.get_converters(columns).items())
 
     def convert(row: list[Any], connection: Any) -> list[Any]:
         for place, (converting, column) in converters:
@@ -147,24 +179,47 @@ def _maker(selected: dict[str, Any], columns: list[Any], using: str) -> Callable
 
 
 class Update:
-    """Sets these fields of all rows of a queryset."""
+    """Sets fields of all rows of a queryset: to what is given, or to what an expression makes of them."""
 
-    def __init__(self, build: Callable[..., "models.QuerySet[Any]"], *fields: str) -> None:
+    def __init__(
+        self,
+        build: Callable[..., "models.QuerySet[Any]"],
+        *fields: str,
+        returning: Sequence[str] = (),
+        **expressions: Any,
+    ) -> None:
         self._build, self._fields = build, fields
+        self._returning, self._expressions = returning, expressions
         self._compiled = cache(self._compile)
 
     def run(self, **given: Any) -> int:
         """How many rows these values for fields and parameters changed."""
-        using = alias()
-        with connections[using].cursor() as cursor:
-            self._compiled(using).run(cursor, given)
-            changed: int = cursor.rowcount
+        _, changed = self._run(given)
         return changed
 
-    def _compile(self, using: str) -> Statement:
+    def first(self, **given: Any) -> list[Any] | None:
+        """What it returns of the first row that these values changed."""
+        rows, _ = self._run(given)
+        return rows[0] if rows else None
+
+    def _run(self, given: dict[str, Any]) -> tuple[list[Any], int]:
+        using = alias()
+        connection = connections[using]
+        statement, fields, convert = self._compiled(using)
+        for field in fields:
+            given[field.name] = _as_stored(field, given[field.name], connection)
+        rows, changed = statement.run(connection, given)
+        return [convert(list(row), connection) for row in rows], changed
+
+    def _compile(self, using: str) -> tuple[Statement, list[Any], Callable[..., list[Any]]]:
         query: Any = self._build(**_parameters(self._build)).query.chain(UpdateQuery)
-        query.add_update_values({name: Parameter(name) for name in self._fields})
-        return Statement(query.get_compiler(using))
+        query.add_update_values(self._expressions | {name: Parameter(name) for name in self._fields})
+        compiler = query.get_compiler(using)
+        meta = query.get_meta()
+        returned = [meta.get_field(name).get_col(meta.db_table) for name in self._returning]
+        names = [compiler.quote_name_unless_alias(column.target.column) for column in returned]
+        statement = Statement(compiler, f" RETURNING {', '.join(names)}" if names else "")
+        return statement, list(map(meta.get_field, self._fields)), _converter(compiler, returned)
 
 
 def insert(instance: models.Model) -> None:
@@ -175,24 +230,24 @@ def insert(instance: models.Model) -> None:
     using = alias()
     connection = connections[using]
     sql, fields, values_of = _insertion(type(instance), using)
-    values = [
-        value
-        if value is None or type(field) in SAME_EVERYWHERE
-        else field.get_db_prep_save(value, connection)
-        for field, value in zip(fields, values_of(instance), strict=True)
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+    values = values_of(instance)
+    sql.run(connection, [_as_stored(*pair, connection) for pair in zip(fields, values, strict=True)])
     instance._state.adding, instance._state.db = False, using
+
+
+def _as_stored(field: Any, value: Any, connection: Any) -> Any:
+    if value is None or type(field) in SAME_EVERYWHERE:
+        return value
+    return field.get_db_prep_save(value, connection)
 
 
 @cache
 def _insertion(
     model: type[models.Model], using: str
-) -> tuple[str, tuple[Any, ...], Callable[[models.Model], tuple[Any, ...]]]:
+) -> tuple[Sql, tuple[Any, ...], Callable[[models.Model], tuple[Any, ...]]]:
     fields = model._meta.concrete_fields
     values_of = attrgetter(*(field.attname for field in fields))
     query = InsertQuery(model)
     query.insert_values(fields, [model()], raw=True)
     ((sql, _),) = query.get_compiler(using).as_sql()
-    return sql, fields, values_of
+    return Sql(sql), fields, values_of

@@ -266,8 +266,8 @@ def test_what_was_told_costs_hardly_anything_when_its_agent_comes_and_goes(
     with CaptureQueriesContext(connection) as captured:
         notices.read()
     read = [query["sql"] for query in captured if query["sql"].startswith("SELECT")]
-    # The rooms, the bookmark, the questions, and of what kind they were told.
-    assert len(read) == 5
+    # The rooms with their bookmarks, the questions, and of what kind they were told.
+    assert len(read) == 4
     assert not [sql for sql in read if "auth_user" in sql]
 
 

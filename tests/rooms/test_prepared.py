@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -100,6 +102,60 @@ def test_changes_the_fields_of_those_it_is_for_and_counts_them(question: Questio
 
     question.refresh_from_db()
     assert (question.agent_name, question.last_seen_at) == ("Robin", now)
+
+
+def test_an_expression_changes_what_is_there_and_the_new_values_come_back_as_python_has_them(
+    question: Question, room: Room
+) -> None:
+    now = timezone.now()
+    look = Update(
+        lambda id: Question.objects.filter(pk=id),
+        *("last_seen_at", "memories"),
+        revision=F("revision") + 10,
+        returning=("revision", "last_seen_at", "agent_active", "memories"),
+    )
+    memories = [{"question": "ü"}]
+
+    found = look.first(id=question.pk, last_seen_at=now, memories=memories)
+
+    assert found == [question.revision + 10, now, False, memories]
+    assert look.first(id="other", last_seen_at=now, memories=None) is None
+    question.refresh_from_db()
+    assert [question.revision, question.last_seen_at, question.memories] == [found[0], now, memories]
+
+
+def test_selects_single_values_where_it_is_told_to(question: Question) -> None:
+    room_of = Select(lambda id: Question.objects.filter(pk=id), "room_id", "asked_at")
+
+    assert room_of.first(id=question.pk) == (question.room_id, question.asked_at)
+
+
+def test_whoever_wraps_queries_sees_them(question: Question) -> None:
+    seen = []
+
+    def watch(execute: Any, sql: str, *rest: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(watch):
+        QUESTION.first(id=question.pk)
+
+    assert len(seen) == 1
+
+
+def test_what_the_database_refuses_is_an_error_of_djangos(question: Question, room: Room, ana: Any) -> None:
+    answered(question, ana)
+    twice = Answer(question=question, room=room, via="web", position=99)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(twice)
+
+
+def test_nothing_runs_in_a_transaction_that_is_broken(question: Question) -> None:
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(TransactionManagementError):
+            QUESTION.first(id=question.pk)
 
 
 def test_writes_what_save_would_write(question: Question, room: Room, ana: Any) -> None:
