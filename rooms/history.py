@@ -1,4 +1,4 @@
-"""The reader that writes the history, and looks up what was decided before when something is asked.
+"""The reader that writes the history.
 
 It comes behind by itself, from the oldest question on, so a site that is older than its history gets it all.
 """
@@ -10,19 +10,18 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from rooms import lifecycle
 from rooms.fulltext import IDS_PER_MICROSECOND, first_id_at, labels_of, text_of
-from rooms.memory import Likeness, is_worth_remembering, memories_for
+from rooms.memory import Likeness, is_worth_remembering
 from rooms.models import HistoryEntry, Question
-from rooms.readers import News, news_for
+from rooms.prepared import Select
+from rooms.readers import changed, news_for
 
 READER = "history"
+SETTLED = Select(lambda room, after, to: changed(room, after, to).settled().with_answer())
 
 # How long one round may go on, each second: a hundred thousand old questions take some minutes then, and
 # whoever clicks meanwhile has most of the processor.
 ROUND_SECONDS = 0.2
-# After each look for earlier answers: whoever clicks meanwhile waits for a thread that only computes.
-STEP_ASIDE_SECONDS = 0.002
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
@@ -32,30 +31,16 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
     while has_more and time.monotonic() < end:
         has_more = False
         for news in news_for(READER):
-            has_more = True
-            settled = [question for question in news.questions if not question.is_open]
-            entries = [_entry_of(question) for question in settled]
+            # What came meanwhile is taken in the next round: in a busy hour there is always something.
+            has_more = has_more or news.is_cut
+            entries = [_entry_of(question) for question in news.questions(SETTLED)]
             try:
-                is_first = news.take(partial(_write, entries))
+                news.take(write=partial(_write, entries))
             except IntegrityError:
                 # Another process wrote of the same microsecond at the same time, in another room.
-                continue
-            if is_first:
-                _recall(news)
+                has_more = True
             if time.monotonic() >= end:
                 return
-
-
-def _recall(news: News) -> None:
-    """Give each new question what was decided before, in a room where anything was."""
-    asked = news.asked
-    if not asked or not HistoryEntry.objects.filter(room=news.room).exists():
-        return
-    for question in asked:
-        memories = memories_for(question)
-        if memories:
-            lifecycle.recall(question.pk, memories)
-        time.sleep(STEP_ASIDE_SECONDS)
 
 
 def _write(entries: list[HistoryEntry]) -> None:
@@ -106,9 +91,7 @@ def _entry_of(question: Question) -> HistoryEntry:
         blocked_seconds=_seconds(question, _stood_until(question, settled_at)),
         text=text_of(question),
         labels=labels_of(question),
-        likeness=" ".join(Likeness.of_prompts(question.prompts).words())
-        if is_worth_remembering(question)
-        else "",
+        likeness=_likeness_of(question),
     )
 
 

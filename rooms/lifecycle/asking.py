@@ -17,7 +17,11 @@ from rooms.lifecycle.people import Person
 from rooms.lifecycle.refusals import AskedDifferently
 from rooms.models import AgentKey, Question, Room
 from rooms.payload import Ask, as_json
-from rooms.prepared import insert
+from rooms.prepared import Select, insert
+
+ASKED_BEFORE = Select(
+    lambda room, hash: Question.objects.with_answer().filter(room=room, idempotency_hash=hash)
+)
 
 
 def ask(
@@ -78,7 +82,7 @@ def ask(
 
 
 def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question | None:
-    before = Question.objects.with_answer().filter(room=room, idempotency_hash=idempotency_hash).first()
+    before = ASKED_BEFORE.first(room=room.pk, hash=idempotency_hash)
     if before and before.body_hash != body_hash:
         raise AskedDifferently
     return before

@@ -1,31 +1,31 @@
 """What every change of a room has in common: its revision, its lock, and who is told of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from rooms.database import alias, writing
 from rooms.lifecycle.refusals import RoomArchived
 from rooms.models import Question, QuestionQuerySet, Room
+from rooms.prepared import Select, Update
 from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
-# One statement where Django's own would be two: every change of every question begins with it.
-NEXT_REVISION = (
-    f"UPDATE {Room._meta.db_table} SET revision = revision + 1, changed_at = %s "  # noqa: S608 - a name of ours
-    "WHERE id = %s RETURNING revision, archived_at"
+# Every change of every question begins with it.
+NEXT_REVISION = Update(
+    lambda id: Room.objects.filter(pk=id),
+    "changed_at",
+    revision=F("revision") + 1,
+    returning=("revision", "archived_at"),
 )
 
 
 def next_revision(room_id: int, *, in_active_room: bool = False) -> int:
     """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
-    connection = connections[alias()]
-    now = connection.ops.adapt_datetimefield_value(timezone.now())
-    with connection.cursor() as cursor:
-        cursor.execute(NEXT_REVISION, [now, room_id])
-        found = cursor.fetchone()
+    found = NEXT_REVISION.first(id=room_id, changed_at=timezone.now())
     if found is None or (in_active_room and found[1]):
         raise RoomArchived
     revision: int = found[0]
@@ -40,20 +40,27 @@ def locked(question: Question) -> Iterator[Question]:
         yield Question.objects.using(alias()).with_answer().get(pk=question.pk)
 
 
-def change(question_id: str, changeable: QuestionQuerySet, **fields: Any) -> bool:
-    """Change a mark beside the state, if the question is still one of the changeable: one caller wins."""
-    changeable = changeable.filter(pk=question_id)
-    room_id = changeable.values_list("room_id", flat=True).first()
-    if room_id is None:
-        return False
-    with writing():
-        revision = next_revision(room_id)
-        won = changeable.update(revision=revision, **fields)
-        if won:
-            announce(room_id, revision, question_id)
-        else:
-            transaction.set_rollback(True, using=alias())
-    return won > 0
+class Mark:
+    """Something beside the state of a question: changed only if it is still as `changeable` finds it."""
+
+    def __init__(self, changeable: Callable[..., QuestionQuerySet], *fields: str) -> None:
+        self._room_of: Select[Any] = Select(changeable, "room_id")
+        self._change = Update(changeable, "revision", *fields)
+
+    def change(self, **given: Any) -> bool:
+        """True to the one caller that gave the fields these values."""
+        found = self._room_of.first(**given)
+        if found is None:
+            return False
+        (room_id,) = found
+        with writing():
+            revision = next_revision(room_id)
+            has_won = self._change.run(revision=revision, **given) > 0
+            if has_won:
+                announce(room_id, revision, given["id"])
+            else:
+                transaction.set_rollback(True, using=alias())
+        return has_won
 
 
 def announce(

@@ -12,15 +12,15 @@ from rooms.lifecycle.changes import announce, locked, next_revision
 from rooms.lifecycle.people import Person
 from rooms.lifecycle.refusals import AlreadySettled
 from rooms.models import Answer, Question, QuestionQuerySet
-from rooms.prepared import Select, Update, insert
+from rooms.prepared import Update, insert
 
+# What changes beside the state of a question, by other hands than those that settle it.
+MARKS = ("agent_active", "waiting_until", "last_seen_at")
 SETTLE = Update(
     lambda id: Question.objects.open().filter(pk=id),
     *("status", "settled_at", "delivered_at", "revision", "settled_position"),
+    returning=MARKS,
 )
-# What changes beside the state of a question, by other hands than those that settle it.
-MARKS = ("agent_active", "waiting_until", "last_seen_at")
-MARKS_OF = Select(lambda id: Question.objects.filter(pk=id).values_list(*MARKS))
 
 
 def withdraw(question: Question, by: audit.Who = None) -> Question:
@@ -84,8 +84,8 @@ def settle(
         revision = next_revision(question.room_id)
         changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
         changes |= {"revision": revision, "settled_position": revision}
-        won = SETTLE.run(id=question.pk, **changes)
-        if won:
+        marks = SETTLE.first(id=question.pk, **changes)
+        if marks is not None:
             settled = copy(question)
             settled._state.fields_cache["answer"] = None
             if given:
@@ -95,12 +95,12 @@ def settle(
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
             # Nobody else can change it before the commit: this is what everybody will read.
-            changes |= zip(MARKS, MARKS_OF.first(id=question.pk) or (), strict=True)
+            changes |= zip(MARKS, marks, strict=True)
             for name, value in changes.items():
                 setattr(settled, name, value)
             announce(question.room_id, revision, question.pk, settled=settled)
         else:
             transaction.set_rollback(True, using=alias())
-    if not won:
+    if marks is None:
         raise AlreadySettled(Question.objects.with_answer().get(pk=question.pk))
     return settled

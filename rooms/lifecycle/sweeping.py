@@ -1,24 +1,35 @@
 """What is due by itself."""
 
+from django.utils import timezone
+
 from rooms.lifecycle.careful import escalate, release
-from rooms.lifecycle.changes import change
+from rooms.lifecycle.changes import Mark
 from rooms.lifecycle.refusals import AlreadySettled
 from rooms.lifecycle.settling import expire
 from rooms.models import Question
+from rooms.prepared import Select
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200
 
+# What is looked for each second, and the verb for it.
+DUE = (
+    (Select(lambda now: Question.objects.select_related("room").due(now)[:SWEEP_LIMIT]), expire),
+    (Select(lambda now: Question.objects.select_related("room").ripe(now)[:SWEEP_LIMIT]), release),
+    (Select(lambda now: Question.objects.select_related("room").escalating(now)[:SWEEP_LIMIT]), escalate),
+)
+ABANDONED = Select(lambda now: Question.objects.abandoned(now).values_list("pk")[:SWEEP_LIMIT])
+NO_LONGER_ACTIVE = Mark(lambda id, now: Question.objects.filter(pk=id).abandoned(now), "agent_active")
+
 
 def sweep() -> None:
     """Whatever is due by itself; any number of processes may do so at once."""
-    questions = Question.objects.select_related("room")
-    due = [(questions.due(), expire), (questions.ripe(), release), (questions.escalating(), escalate)]
-    for found, verb in due:
-        for question in found[:SWEEP_LIMIT]:
+    now = timezone.now()
+    for due, verb in DUE:
+        for question in due.all(now=now):
             try:
                 verb(question)
             except AlreadySettled:
                 continue
-    for question_id in Question.objects.abandoned().values_list("pk", flat=True)[:SWEEP_LIMIT]:
-        change(question_id, Question.objects.abandoned(), agent_active=False)
+    for (question_id,) in ABANDONED.all(now=now):
+        NO_LONGER_ACTIVE.change(id=question_id, now=now, agent_active=False)

@@ -7,8 +7,9 @@ from typing import Any
 from django.utils import timezone
 
 from rooms.database import in_batches, writing
-from rooms.lifecycle.changes import change
-from rooms.models import Question
+from rooms.lifecycle.changes import Mark
+from rooms.models import Question, QuestionQuerySet
+from rooms.prepared import Update
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
 # a killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.
@@ -18,25 +19,42 @@ LEASE_SECONDS = 20
 PAUSE_SECONDS = 3
 
 
+def _open(id: str) -> QuestionQuerySet:
+    return Question.objects.open().filter(pk=id)
+
+
+def _waited_for(id: str) -> QuestionQuerySet:
+    return _open(id).filter(agent_active=True)
+
+
+STARTED = Mark(
+    lambda id: _open(id).filter(agent_active=False), "agent_active", "waiting_until", "last_seen_at"
+)
+RENEWED = Update(_waited_for, "waiting_until", "last_seen_at")
+PAUSED = Update(_waited_for, "waiting_until")
+ENDED = Mark(_waited_for, "agent_active", "waiting_until")
+DELIVERED = Mark(
+    lambda id: Question.objects.filter(pk=id, settled_at__isnull=False, delivered_at=None), "delivered_at"
+)
+RECALLED = Mark(_open, "memories")
+
+
 def wait_started(question_id: str) -> None:
     """An agent waits: it is active for the length of a lease."""
-    unwatched = Question.objects.open().filter(agent_active=False)
-    if not change(question_id, unwatched, agent_active=True, **_lease()):
+    if not STARTED.change(id=question_id, agent_active=True, **_lease()):
         with writing():
-            Question.objects.open().filter(pk=question_id, agent_active=True).update(**_lease())
+            RENEWED.run(id=question_id, **_lease())
 
 
 def wait_paused(question_id: str) -> None:
     """The agent's wait ran out and was answered: it is expected back at once."""
-    until = timezone.now() + timedelta(seconds=PAUSE_SECONDS)
     with writing():
-        Question.objects.open().filter(pk=question_id, agent_active=True).update(waiting_until=until)
+        PAUSED.run(id=question_id, waiting_until=timezone.now() + timedelta(seconds=PAUSE_SECONDS))
 
 
 def wait_ended(question_id: str) -> None:
     """The agent stopped waiting, and says so or hung up."""
-    waited_for = Question.objects.open().filter(agent_active=True)
-    change(question_id, waited_for, agent_active=False, waiting_until=timezone.now())
+    ENDED.change(id=question_id, agent_active=False, waiting_until=timezone.now())
 
 
 def renew_leases(question_ids: Sequence[str]) -> None:
@@ -52,13 +70,12 @@ def renew_leases(question_ids: Sequence[str]) -> None:
 
 def deliver(question_id: str) -> None:
     """The result went out to an agent that waited for it."""
-    undelivered = Question.objects.filter(settled_at__isnull=False, delivered_at=None)
-    change(question_id, undelivered, delivered_at=timezone.now())
+    DELIVERED.change(id=question_id, delivered_at=timezone.now())
 
 
 def recall(question_id: str, memories: list[dict[str, Any]]) -> bool:
     """Earlier answers to very similar questions were found, while it is still open."""
-    return change(question_id, Question.objects.open(), memories=memories)
+    return RECALLED.change(id=question_id, memories=memories)
 
 
 def _lease() -> dict[str, datetime]:

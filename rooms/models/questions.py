@@ -4,6 +4,7 @@ A question keeps the revision at which it was asked as its `position` in the tim
 settled, and the one of its latest change as its `revision`.
 """
 
+from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -24,28 +25,29 @@ class QuestionQuerySet(models.QuerySet["Question"]):
     def open(self) -> Self:
         return self.filter(status=Question.Status.OPEN)
 
+    def settled(self) -> Self:
+        return self.exclude(status=Question.Status.OPEN)
+
     def with_answer(self) -> Self:
         """All that a card or the wire shows, in one query."""
         return self.select_related("room", "answer")
 
-    def due(self) -> Self:
+    def due(self, now: datetime) -> Self:
         """Open and undecided past the deadline; the longest first."""
-        overdue = self.open().filter(expires_at__lte=timezone.now(), held_until=None)
+        overdue = self.open().filter(expires_at__lte=now, held_until=None)
         return overdue.order_by("expires_at")
 
-    def ripe(self) -> Self:
+    def ripe(self, now: datetime) -> Self:
         """Decided, and nobody undid it in time; the longest first."""
-        return self.open().filter(held_until__lte=timezone.now()).order_by("held_until")
+        return self.open().filter(held_until__lte=now).order_by("held_until")
 
-    def escalating(self) -> Self:
+    def escalating(self, now: datetime) -> Self:
         """Open for so long that managers are to be told; the longest first."""
-        return self.open().filter(escalates_at__lte=timezone.now()).order_by("escalates_at")
+        return self.open().filter(escalates_at__lte=now).order_by("escalates_at")
 
-    def abandoned(self) -> Self:
+    def abandoned(self, now: datetime) -> Self:
         """Open and shown as waited for, but the lease ran out; the longest first."""
-        return (
-            self.open().filter(agent_active=True, waiting_until__lte=timezone.now()).order_by("waiting_until")
-        )
+        return self.open().filter(agent_active=True, waiting_until__lte=now).order_by("waiting_until")
 
 
 class Question(models.Model):

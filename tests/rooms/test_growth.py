@@ -82,6 +82,43 @@ def test_queries_do_not_grow_with_rooms_and_people(room: Room, ana: Any, django_
     assert queries_of(Day(room)) == before
 
 
+# What a statement does, and to which table.
+STATEMENT = re.compile(r'(SELECT|INSERT|UPDATE)\b.*?"(?:ask_bridge|auth|django)_(\w+)"')
+
+
+def statements_of(day: Day, name: str) -> list[str]:
+    """Those of one deed, without the frame of its transaction, once what is remembered has been seen."""
+    (deed,) = (deed for deed in day.deeds() if deed.name == name)
+    deed.act(deed.prepare())
+    ready = deed.prepare()
+    with CaptureQueriesContext(connection) as queries:
+        deed.act(ready)
+    found = (STATEMENT.match(query["sql"]) for query in queries)
+    return [" ".join(statement.groups()) for statement in found if statement]
+
+
+def test_an_ask_and_a_click_take_no_statement_more_than_they_need(room: Room) -> None:
+    day = Day(room)
+    assert statements_of(day, "ask") == [
+        "SELECT agentkey",
+        "SELECT question",  # how many within this minute
+        "UPDATE room",
+        "INSERT question",
+        "INSERT auditentry",
+    ]
+    assert statements_of(day, "answer") == [
+        "SELECT session",
+        "SELECT user",
+        "SELECT question",
+        "SELECT membership",
+        "SELECT answer",  # how many within this minute
+        "UPDATE room",
+        "UPDATE question",
+        "INSERT answer",
+        "INSERT auditentry",
+    ]
+
+
 # ---- plans -----------------------------------------------------------------------------------------------
 
 

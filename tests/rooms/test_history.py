@@ -1,6 +1,6 @@
 """The history: what was settled is written down once, soon after, and not by whoever asks or clicks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -18,6 +18,7 @@ from rooms.fulltext import IDS_PER_MICROSECOND
 from rooms.management import demo
 from rooms.models import Answer, Bookmark, HistoryEntry, Question, Room
 from rooms.payload import parse_ask
+from rooms.readers import News, news_for
 
 
 def answer(question: Question, user: Any, label: str = "SQLite", **choice: Any) -> Question:
@@ -204,6 +205,23 @@ def test_nothing_new_costs_one_query(question: Question, ana: Any) -> None:
     with CaptureQueriesContext(connection) as queries:
         history.catch_up()
     assert len(queries) == 1
+
+
+def test_a_round_looks_once_however_much_comes_meanwhile(
+    ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask()
+    looks = []
+
+    def news_while_others_ask(reader: str) -> Iterator[News]:
+        looks.append(reader)
+        for news in news_for(reader):
+            yield news
+            ask()
+
+    monkeypatch.setattr(history, "news_for", news_while_others_ask)
+    history.catch_up(10)
+    assert len(looks) == 1
 
 
 def test_neither_ask_nor_answer_writes_history(ask: Callable[..., Question], ana: Any) -> None:

@@ -9,10 +9,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from rooms import frames, history, lifecycle, memory
+from rooms import frames, history, lifecycle, memory, recalling
 from rooms.memory import ALIKE, Likeness
 from rooms.models import Answer, Question, Room
 from rooms.payload import parse_ask
+from rooms.readers import news_for
 
 ALIKES = [
     ("Delete the file src/old_api.py?", "Delete the file src/new_handlers.py?"),
@@ -151,7 +152,7 @@ def test_a_new_question_recalls_what_was_answered_before(
 ) -> None:
     earlier = decide("Delete `old.py`?", "No", notes="Still <b>used</b>")
     question = ask(room, "Delete `new.py`?")
-    history.catch_up()
+    recalling.catch_up()
     question.refresh_from_db()
     assert question.is_open
     ((found),) = question.memories
@@ -168,7 +169,7 @@ def test_what_was_never_asked_before_changes_nothing(
 ) -> None:
     decide("Which colour should the button have?")
     question = ask(room, "Delete `new.py`?")
-    history.catch_up()
+    recalling.catch_up()
     before = question.revision
     question.refresh_from_db()
     assert (question.memories, question.revision) == (None, before)
@@ -177,12 +178,36 @@ def test_what_was_never_asked_before_changes_nothing(
     assert "Asked before:" not in html
 
 
+def test_a_question_that_changes_while_it_is_looked_at_is_recalled_all_the_same(
+    decide: Callable[..., Question], room: Room
+) -> None:
+    decide("Delete `old.py`?")
+    recalling.catch_up()
+    question = ask(room, "Delete `new.py`?")
+    (news,) = news_for(recalling.READER)
+    lifecycle.wait_started(question.pk)
+    assert list(news.asked) == [question]
+
+
+def test_a_round_that_runs_out_of_time_goes_on_where_it_was(
+    decide: Callable[..., Question], room: Room
+) -> None:
+    decide("Delete `old.py`?")
+    questions = [ask(room, f"Delete `{name}.py`?") for name in ("one", "two", "three")]
+    for recalled in (1, 2, 3):
+        recalling.catch_up(0)
+        assert Question.objects.filter(memories__isnull=False).count() == recalled
+    assert {question.pk for question in questions} == set(
+        Question.objects.filter(memories__isnull=False).values_list("pk", flat=True)
+    )
+
+
 def test_memories_reach_open_pages_as_a_frame_of_their_own(
     decide: Callable[..., Question], room: Room
 ) -> None:
     decide("Delete `old.py`?")
     question = ask(room, "Delete `new.py`?")
-    history.catch_up()
+    recalling.catch_up()
     _, news = frames.frames_after(room.pk, question.revision)
     (frame,) = [frame for frame in news if frame.event == f"memory-{question.pk}"]
     assert b"Asked before: 1 similar answer" in frame.encode(None, "en", many_rooms=False)
