@@ -76,6 +76,13 @@ class EagerTransport(tcp.Server):
     """
 
     is_collecting = False
+    _host: Any = None
+
+    def getHost(self) -> Any:
+        """Our end of it, which every request wants to know: the kernel is asked once."""
+        if self._host is None:
+            self._host = super().getHost()
+        return self._host
 
     def startWriting(self) -> None:
         if not self.is_collecting:

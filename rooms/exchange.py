@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from io import BytesIO
+from sys import intern
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +21,8 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Coroutine[Any, Any, None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+logger = logging.getLogger(__name__)
 
 JSON = "application/json"
 # Proxies and browsers give up on a silent stream after 30 to 60 seconds.
@@ -45,6 +49,8 @@ class Exchange:
     has_started: bool = False
     body: bytes = b""
     _request: ASGIRequest | None = None
+    _origin: str = ""
+    _may_write_at_once: bool = True
 
     @property
     def request(self) -> ASGIRequest:
@@ -54,8 +60,14 @@ class Exchange:
 
     def rest(self) -> None:
         """Before a long sleep: let go of the request, which can be made anew, and of its body."""
+        # Whoever is woken has no time to make a request anew for this; all of one site share the text.
+        self._origin = intern(self.absolute("/").removesuffix("/"))
         self._request = None
         self.body = b""
+
+    def absolute(self, path: str) -> str:
+        """The whole address of a path of ours, as the client reaches us."""
+        return f"{self._origin}{path}" if self._origin else self.request.build_absolute_uri(path)
 
     async def respond(
         self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
@@ -125,15 +137,34 @@ class Exchange:
     async def write(self, chunk: bytes) -> None:
         await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
 
+    def write_at_once(self, chunk: bytes) -> bool:
+        """Whether the server took it without waiting, as servers do while the client reads.
+
+        A change goes to thousands of streams: to wake the task of each would be a third of the work.
+        """
+        if not self._may_write_at_once:
+            return False
+        sending = self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+        try:
+            sending.send(None)
+        except StopIteration:
+            return True
+        except Exception:  # the stream meets it as well, and ends by it
+            logger.debug("A server did not take a chunk", exc_info=True)
+        # A server that waits does so before it takes the chunk, and this stream goes on as a task that can
+        # wait. Should one have taken it nevertheless, the page is told twice what is true.
+        sending.close()
+        self._may_write_at_once = False
+        return False
+
     async def finish(self) -> None:
         await self.send({"type": "http.response.body", "body": b""})
 
     def watch(self, sleeper: Sleeper) -> "asyncio.Task[None]":
         """Wake the sleeper when the client hangs up."""
+        return asyncio.create_task(self._hang_up(sleeper))
 
-        async def hang_up() -> None:
-            while (await self.receive())["type"] != "http.disconnect":
-                pass
-            sleeper.leave()
-
-        return asyncio.create_task(hang_up())
+    async def _hang_up(self, sleeper: Sleeper) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        sleeper.leave()

@@ -78,6 +78,11 @@ class Frame:
         return f"{self.room}:{revision}" if many_rooms else revision
 
 
+def encode_frames(frames: Collection[Frame], user_id: Any, language: str, many_rooms: bool) -> bytes:
+    """All of them, one after the other."""
+    return b"".join([frame.encode(user_id, language, many_rooms=many_rooms) for frame in frames])
+
+
 def _text(html: str) -> Callable[[bool], str]:
     """For what looks the same to everybody."""
     return lambda is_mine: html

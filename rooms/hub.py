@@ -16,7 +16,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from rooms import access, frames, history, lifecycle, notices, outbox, presence, problems
+from rooms import access, frames, history, lifecycle, notices, outbox, presence, problems, recalling
 from rooms.conf import setting
 from rooms.couriers import Courier
 from rooms.database import in_batches, in_database
@@ -57,6 +57,7 @@ class Feed:
         self.room_id = room_id
         self.revision = revision
         self.viewers: set[Viewer] = set()
+        self._languages: Counter[str] = Counter()
         self._people: list[str] = []
         self._newcomers: set[Viewer] = set()
         self._news = asyncio.Event()
@@ -64,10 +65,13 @@ class Feed:
 
     def add(self, viewer: Viewer) -> None:
         self.viewers.add(viewer)
+        self._languages[viewer.language] += 1
         self._newcomers.add(viewer)
 
     def remove(self, viewer: Viewer) -> None:
-        self.viewers.discard(viewer)
+        if viewer in self.viewers:
+            self.viewers.remove(viewer)
+            self._languages -= Counter([viewer.language])
         self._newcomers.discard(viewer)
 
     def wake(self) -> None:
@@ -77,8 +81,12 @@ class Feed:
         self._task.cancel()
 
     def push(self, news: list[frames.Frame]) -> None:
+        chunks: dict[Any, bytes] = {}
         for viewer in tuple(self.viewers):
-            viewer.push(news)
+            kind = viewer.kind
+            if kind not in chunks:
+                chunks[kind] = frames.encode_frames(news, *kind)
+            viewer.push(news, chunks[kind])
 
     def show_people(self, slug: str, people: list[str]) -> None:
         """Tell who is here: everybody if that changed, else those who have not heard it yet."""
@@ -96,14 +104,13 @@ class Feed:
             await self._news.wait()
             self._news.clear()
             try:
-                languages = {viewer.language for viewer in self.viewers}
-                self.revision, news = await in_database(
-                    frames.frames_after, self.room_id, self.revision, languages
+                revision, news = await in_database(
+                    frames.frames_after, self.room_id, self.revision, list(self._languages)
                 )
+                self.push(news)
+                self.revision = revision
             except Exception:
-                logger.exception("Could not read the changes of room %s; looking again soon", self.room_id)
-                continue
-            self.push(news)
+                logger.exception("Could not tell the changes of room %s; looking again soon", self.room_id)
 
 
 class Hub:
@@ -112,7 +119,8 @@ class Hub:
         self.is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._waits: dict[str, set[Waiter]] = defaultdict(set)
+        # Mostly of one, and there are thousands: a set would be larger than who is in it.
+        self._waits: dict[str, tuple[Waiter, ...]] = {}
         self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
         self._heard: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
@@ -134,6 +142,7 @@ class Hub:
             asyncio.create_task(self._every(SWEEP_SECONDS, self._sweep)),
             asyncio.create_task(self._every(LOOK_AGAIN_SECONDS, self._look_again)),
             asyncio.create_task(self._every(READ_SECONDS, self._write_history)),
+            asyncio.create_task(self._every(READ_SECONDS, self._recall)),
             asyncio.create_task(self._every(RENEW_SECONDS, self._renew_leases)),
             asyncio.create_task(self._every(RECHECK_ACCESS_SECONDS, self._recheck_access)),
             asyncio.create_task(self._every(LOOK_WHO_IS_HERE_SECONDS, self._look_who_is_here)),
@@ -158,7 +167,7 @@ class Hub:
         self._loop = None
 
     def _sleepers(self) -> list[Sleeper]:
-        groups: list[set[Any]] = [*self._waits.values(), *self._listeners.values(), self._viewers()]
+        groups: list[Collection[Any]] = [*self._waits.values(), *self._listeners.values(), self._viewers()]
         return [sleeper for group in groups for sleeper in group]
 
     def _viewers(self) -> set[Viewer]:
@@ -169,12 +178,14 @@ class Hub:
     def add_wait(self, question_id: str, sleeper: Waiter) -> None:
         if len(self._waits.get(question_id, ())) >= setting("WAITS_PER_QUESTION"):
             raise problems.too_many("Too many wait for this question already")
-        self._waits[question_id].add(sleeper)
+        self._waits[question_id] = (*self._waits.get(question_id, ()), sleeper)
 
     def remove_wait(self, question_id: str, sleeper: Waiter) -> bool:
         """True if nobody else in this process waits for the question."""
-        _discard(self._waits, question_id, sleeper)
-        return question_id not in self._waits
+        others = tuple(waiter for waiter in self._waits.pop(question_id, ()) if waiter is not sleeper)
+        if others:
+            self._waits[question_id] = others
+        return not others
 
     def add_listener(self, room_id: int, sleeper: Sleeper) -> None:
         self._listeners[room_id].add(sleeper)
@@ -333,6 +344,9 @@ class Hub:
     async def _write_history(self) -> None:
         await in_database(history.catch_up)
 
+    async def _recall(self) -> None:
+        await in_database(recalling.catch_up)
+
     async def _look_again(self) -> None:
         if self._waits:
             for question_id in await in_database(_settled_among, list(self._waits)):
@@ -412,7 +426,7 @@ def _reaches_others(layer: Any) -> bool:
 
 
 def _settled_among(question_ids: list[str]) -> list[str]:
-    settled = Question.objects.exclude(status=Question.Status.OPEN).order_by().values_list("pk", flat=True)
+    settled = Question.objects.settled().order_by().values_list("pk", flat=True)
     return [pk for batch in in_batches(question_ids) for pk in settled.filter(pk__in=batch)]
 
 

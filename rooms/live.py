@@ -8,6 +8,7 @@ sleeps in the hub, and hops again when there is news.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any
 
 from channels.layers import get_channel_layer
@@ -85,6 +86,9 @@ MATCH = "ask_bridge.match"
 # Asked for by machines that come past the proxy, without its https.
 PROBES = (healthz, readyz)
 
+# Longer than any of ours; nobody fills the memory with the others.
+LONGEST_KEPT_PATH = 200
+
 # Whether anything in this process was given our sleepers, for the system check.
 is_in_place = False
 
@@ -99,9 +103,7 @@ def with_live(application: Application) -> Application:
             await _lifespan(application, scope, receive, send)
         elif scope["type"] == "http" and (found := _find(scope)):
             await hub.start()
-            view, path = found
-            exchange = Exchange(scope, receive, send, application)
-            await _run(view, exchange, path)
+            await _run(Exchange(scope, receive, send, application), *found)
         else:
             if scope["type"] == "http":
                 await hub.start()
@@ -110,7 +112,7 @@ def with_live(application: Application) -> Application:
     return live_application
 
 
-async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None:
+async def _run(exchange: Exchange, view: LiveView, *path: str) -> None:
     if hub.is_closing:
         await exchange.respond_problem(problems.shutting_down())
         return
@@ -123,17 +125,19 @@ async def _run(view: LiveView, exchange: Exchange, path: dict[str, str]) -> None
                 exchange.request.get_host()  # one that is not ours is refused
             if prefix := get_script_prefix(exchange.scope):
                 set_script_prefix(prefix)  # the addresses in what is said begin with it
-            await view(exchange, **path)
+            await view(exchange, *path)
     except Http404:
         await exchange.respond_problem(problems.not_found())
     except Exception as error:
         await exchange.respond_problem(problem_for(error, exchange.request))
 
 
-def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
+def _find(scope: Scope) -> tuple[Any, ...] | None:
+    """Who takes this call here, and the variable parts of its path."""
     try:
         path = scope["path"].removeprefix(get_script_prefix(scope))
-        match = resolve(path, settings.ROOT_URLCONF)
+        look_up = _resolve_once if len(path) <= LONGEST_KEPT_PATH else resolve
+        match = look_up(path, settings.ROOT_URLCONF)
     except Resolver404:
         return None
     if "ask_bridge" not in match.app_names:
@@ -144,7 +148,12 @@ def _find(scope: Scope) -> tuple[LiveView, dict[str, str]] | None:
         # Only here: it is larger than all else that a sleeper holds.
         scope[MATCH] = match
         return None
-    return view, match.kwargs
+    # Only the values: a sleeper keeps them for as long as it sleeps.
+    return view, *(match.kwargs[name] for name in ("room", "question_id") if name in match.kwargs)
+
+
+# The same few paths come again and again: of rooms that agents ask in, and of pages that people open.
+_resolve_once = lru_cache(maxsize=1024)(resolve)
 
 
 def match_of(request: HttpRequest) -> ResolverMatch | None:

@@ -1,13 +1,48 @@
 """Those who sleep in the hub until there is news for them."""
 
 import asyncio
+import math
+from collections.abc import Callable
 from typing import Any
 
-from rooms.frames import Frame
+from rooms.frames import Frame, encode_frames
 from rooms.models import Question
+
+# Nobody who waits for a person minds a tenth of a second.
+TICKS_PER_SECOND = 10
 
 # A viewer that lets so many frames pile up is dropped and comes back by replay.
 VIEWER_BACKLOG = 500
+
+
+class Clock:
+    """Rings those whose time has come, some at a time: a timer for each would be larger than a sleeper."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._due: dict[int, set[Sleeper]] = {}
+
+    def set(self, sleeper: "Sleeper", seconds: float) -> int:
+        """Ring after so many seconds; returns what stops it."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._due = loop, {}
+        tick = math.ceil((loop.time() + seconds) * TICKS_PER_SECOND)
+        if tick not in self._due:
+            self._due[tick] = set()
+            loop.call_at(tick / TICKS_PER_SECOND, self._ring, tick)
+        self._due[tick].add(sleeper)
+        return tick
+
+    def stop(self, tick: int, sleeper: "Sleeper") -> None:
+        self._due.get(tick, set()).discard(sleeper)
+
+    def _ring(self, tick: int) -> None:
+        for sleeper in self._due.pop(tick, ()):
+            sleeper.time_is_up()
+
+
+clock = Clock()
 
 
 class Sleeper:
@@ -44,15 +79,22 @@ class Sleeper:
         if not self._has_news:
             loop = asyncio.get_running_loop()
             self._alarm = loop.create_future()
-            clock = None if seconds is None else loop.call_later(seconds, self._ring)
+            tick = None if seconds is None else clock.set(self, seconds)
             try:
                 await self._alarm
             finally:
-                if clock:
-                    clock.cancel()
+                if tick is not None:
+                    clock.stop(tick, self)
                 self._alarm = None
         was_woken, self._has_news = self._has_news, False
         return was_woken
+
+    @property
+    def _is_asleep(self) -> bool:
+        return self._alarm is not None and not self._alarm.done()
+
+    def time_is_up(self) -> None:
+        self._ring()
 
     def _ring(self) -> None:
         if self._alarm and not self._alarm.done():
@@ -76,7 +118,10 @@ class Waiter(Sleeper):
 class Viewer(Sleeper):
     """A page that watches some rooms: gets its frames pushed."""
 
-    __slots__ = ("_clock", "_frames", "language", "many_rooms", "room_ids", "session_key", "user_id")
+    __slots__ = (
+        *("_frames", "_rhythm_seconds", "_tick"),
+        *("language", "many_rooms", "room_ids", "session_key", "user_id", "write"),
+    )
 
     def __init__(
         self,
@@ -94,21 +139,32 @@ class Viewer(Sleeper):
         self.language = language
         self.many_rooms = many_rooms
         self._frames: list[Frame] = []
-        self._clock: asyncio.TimerHandle | None = None
+        self._rhythm_seconds = 0.0
+        self._tick = 0
+        # Sends a chunk at once, or says that it cannot; nothing is sent past a stream that has not begun.
+        self.write: Callable[[bytes], bool] | None = None
 
     def start_clock(self, seconds: float) -> None:
         """Ring every so many seconds, whatever happens in between.
 
-        One clock for each sleep would be a good part of the work when something changes that thousands watch.
+        One for each sleep would be a good part of the work when something changes that thousands watch.
         """
-        self._ring()
-        self._clock = asyncio.get_running_loop().call_later(seconds, self.start_clock, seconds)
+        self._rhythm_seconds = seconds
+        self._tick = clock.set(self, seconds)
 
     def stop_clock(self) -> None:
-        if self._clock:
-            self._clock.cancel()
+        self._rhythm_seconds = 0.0
+        clock.stop(self._tick, self)
 
-    def push(self, frames: list[Frame]) -> None:
+    def time_is_up(self) -> None:
+        super().time_is_up()
+        if self._rhythm_seconds:
+            self.start_clock(self._rhythm_seconds)
+
+    def push(self, frames: list[Frame], chunk: bytes = b"") -> None:
+        """Send the chunk that these frames make if the stream sleeps, else leave them for it."""
+        if chunk and self.write and self._is_asleep and self.write(chunk):
+            return
         self._frames.extend(frames)
         if len(self._frames) > VIEWER_BACKLOG:
             self.leave()
@@ -123,10 +179,12 @@ class Viewer(Sleeper):
         ]
         self._frames = [*frames, *newer]
 
+    @property
+    def kind(self) -> tuple[Any, str, bool]:
+        """Those of one kind are sent the same bytes."""
+        return self.user_id, self.language, self.many_rooms
+
     def take(self) -> bytes:
         """All frames that wait to be sent."""
-        frames = [
-            frame.encode(self.user_id, self.language, many_rooms=self.many_rooms) for frame in self._frames
-        ]
-        self._frames = []
-        return b"".join(frames)
+        frames, self._frames = self._frames, []
+        return encode_frames(frames, *self.kind)

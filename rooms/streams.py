@@ -35,6 +35,7 @@ async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
         exchange.rest()
         del rooms, heard
         viewer.start_clock(COMMENT_SECONDS)
+        viewer.write = exchange.write_at_once
         while not viewer.is_gone and not hub.is_closing:
             was_woken = await viewer.sleep()
             await exchange.write(viewer.take() if was_woken else b": still here\n\n")

@@ -30,7 +30,7 @@ async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 20
     if question.is_open and hub.is_closing and exchange.request.method == "GET":
         await exchange.respond_problem(problems.shutting_down())
         return
-    await exchange.respond_json(wire.question_object(question, exchange.request.build_absolute_uri), status)
+    await exchange.respond_json(wire.question_object(question, exchange.absolute), status)
     if not question.is_open:
         await in_database(lifecycle.deliver, question_id)
 
@@ -101,7 +101,7 @@ def _settled_question(question_id: str) -> Question | None:
 
 
 def _read_question(question_id: str) -> Question:
-    question = Question.objects.with_answer().filter(pk=question_id).first()
+    question = access.QUESTION.first(id=question_id)
     if question is None:
         raise access.Missing  # its room was deleted meanwhile
     return question

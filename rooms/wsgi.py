@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, frames, history, lifecycle, problems, streams
+from rooms import access, frames, history, lifecycle, problems, recalling, streams
 from rooms.exchange import STREAM_HEADERS
 from rooms.hub import SWEEP_SECONDS
 from rooms.models import Room
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 5
 
 # Somebody waits for the page that this request asks for: one batch, and the next request goes on.
-HISTORY_SECONDS = 0.01
+READ_SECONDS = 0.01
 
 _swept_at = 0.0
 
@@ -53,7 +53,7 @@ def _news(request: HttpRequest, slug: str | None) -> bytes:
     news = [frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}]
     for room, since in streams.beginnings(told, rooms):
         news += _frames(room, since, language)
-    return b"".join(frame.encode(user.pk, language, many_rooms=slug is None) for frame in news)
+    return frames.encode_frames(news, user.pk, language, slug is None)
 
 
 def _frames(room: Room, since: int | None, language: str) -> list[frames.Frame]:
@@ -65,14 +65,15 @@ def _frames(room: Room, since: int | None, language: str) -> list[frames.Frame]:
 
 
 def sweep_in_passing(**signal: Any) -> None:
-    """Expire what is due, mark agents that left, write history; at most once a second in each process."""
+    """Do what the hub does elsewhere by itself, a little of it; at most once a second in each process."""
     global _swept_at
     if time.monotonic() - _swept_at < SWEEP_SECONDS:
         return
     _swept_at = time.monotonic()
     try:
         lifecycle.sweep()
-        history.catch_up(HISTORY_SECONDS)
+        history.catch_up(READ_SECONDS)
+        recalling.catch_up(READ_SECONDS)
     except DatabaseError as error:
         # Not the business of whoever asked for a page.
         logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
+from unittest.mock import AsyncMock
 
+from rooms.exchange import Exchange
 from rooms.frames import Frame
 from rooms.sleepers import Sleeper, Viewer
 
@@ -55,5 +58,92 @@ def test_the_clock_of_a_stream_rings_again_and_again_whatever_comes_in_between()
         await asyncio.sleep(0.1)
         assert not sleeping.done()
         sleeping.cancel()
+
+    run(scene)
+
+
+class Page:
+    """A client of ours, and the server in between: what it was sent, and whether it reads."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.reads = asyncio.Event()
+        self.reads.set()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if not self.reads.is_set():
+            await self.reads.wait()
+        self.sent.append(message["body"])
+
+    def exchange(self) -> Exchange:
+        return Exchange({}, AsyncMock(), self.send, AsyncMock())
+
+
+async def _asleep(viewer: Viewer) -> "asyncio.Task[bool]":
+    sleeping = asyncio.create_task(viewer.sleep())
+    await asyncio.sleep(0)
+    return sleeping
+
+
+def test_news_for_a_stream_that_sleeps_go_out_without_waking_it() -> None:
+    async def scene() -> None:
+        page, viewer = Page(), a_viewer()
+        viewer.write = page.exchange().write_at_once
+        sleeping = await _asleep(viewer)
+        viewer.push([NEWS], b"news")
+        assert page.sent == [b"news"]
+        await asyncio.sleep(0)
+        assert not sleeping.done()
+        viewer.wake()
+        assert await sleeping
+        assert viewer.take() == b""
+
+    run(scene)
+
+
+def test_news_for_a_stream_that_is_busy_wait_for_it() -> None:
+    async def scene() -> None:
+        page, viewer = Page(), a_viewer()
+        viewer.write = page.exchange().write_at_once
+        viewer.push([NEWS], b"news")
+        sleeping = await _asleep(viewer)
+        viewer.push([NEWS], b"news")
+        assert await sleeping
+        assert page.sent == []
+        assert viewer.take().count(b"data: <article>") == 2
+
+    run(scene)
+
+
+def test_a_client_that_does_not_read_is_left_to_its_stream_and_nothing_is_lost() -> None:
+    async def scene() -> None:
+        page, viewer = Page(), a_viewer()
+        exchange = page.exchange()
+        viewer.write = exchange.write_at_once
+        page.reads.clear()
+        sleeping = await _asleep(viewer)
+        viewer.push([NEWS], b"news")
+        assert await sleeping
+        page.reads.set()
+        assert page.sent == []
+        await exchange.write(viewer.take())
+        # From now on in this order only: past a task that waits nothing is sent.
+        sleeping = await _asleep(viewer)
+        viewer.push([NEWS], b"news")
+        assert await sleeping
+        assert len(page.sent) == 1
+
+    run(scene)
+
+
+def test_a_server_that_fails_does_so_to_the_stream_itself() -> None:
+    async def scene() -> None:
+        viewer = a_viewer()
+        gone = AsyncMock(side_effect=OSError)
+        viewer.write = Exchange({}, AsyncMock(), gone, AsyncMock()).write_at_once
+        sleeping = await _asleep(viewer)
+        viewer.push([NEWS], b"news")
+        assert await sleeping
+        assert viewer.take()
 
     run(scene)

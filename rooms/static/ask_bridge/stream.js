@@ -3,7 +3,7 @@
 
 const RETRY_MS = 1000; // and up to as much again: a page has to be right 5 seconds after the server's return
 const SIGNED_OUT_RETRY_MS = 15000; // only a person can change that
-const CONNECT_MS = 4000; // what takes longer hangs
+const CONNECT_MS = 3500; // what takes longer hangs, and counts towards those 5 seconds
 const SILENCE_MS = 25000; // the server says something every 15 seconds
 
 const tabs = new Map(); // port → whether somebody looks at it; who was looked at last comes last
@@ -90,7 +90,7 @@ setInterval(() => {
   if (Date.now() - heardAt < (patience ?? Infinity)) return;
   tell({ state: "lost", status: 0 });
   open();
-}, 1000);
+}, RETRY_MS / 2);
 
 if ("onconnect" in self) self.onconnect = ({ ports }) => connect(ports[0]);
 else self.askBridgeStream = ({ port1, port2 }) => (connect(port1), port2);

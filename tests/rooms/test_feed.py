@@ -1,0 +1,56 @@
+"""A feed outlives what it cannot tell: it says so, and tells it when it can."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rooms import lifecycle
+from rooms.database import in_database
+from rooms.hub import Hub
+from rooms.models import Answer, Question, Room
+from rooms.sleepers import Viewer
+from tests.database_threads import all_threads_without_connections
+
+
+class Nameless:
+    """Somebody of a portal's own kind, whose key cannot be written."""
+
+    def __str__(self) -> str:
+        raise ValueError("no key")
+
+
+async def _answer_before(viewers: list[Viewer], room: Room, question: Question, ana: Any) -> bytes:
+    """What the last of the viewers is sent, once the others have left."""
+    hub = Hub()
+    for viewer in viewers:
+        hub.welcome(viewer)
+        await hub.join(viewer, [room])
+    *others, last = viewers
+    choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
+    hint = {"room_id": room.pk, "settled": question.pk}
+    try:
+        await in_database(lifecycle.answer, question, choices, via=Answer.Via.WEB, user=ana)
+        hub._take(hint)
+        await last.sleep(1)
+        for viewer in others:
+            hub.remove_viewer(viewer)
+        hub._take(hint)
+        assert await last.sleep(10)
+        return last.take()
+    finally:
+        hub.remove_viewer(last)
+        await all_threads_without_connections()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_viewer_that_breaks_the_news_keeps_them_from_nobody_for_long(
+    ask: Callable[..., Question], room: Room, ana: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    question = ask()
+    room.refresh_from_db()
+    viewers = [Viewer(one, None, {room.pk}, "en", many_rooms=True) for one in (Nameless(), 1)]
+    sent = asyncio.run(_answer_before(viewers, room, question, ana))
+    assert f"event: card-{question.pk}\n".encode() in sent
+    assert "Could not tell the changes of room" in caplog.text

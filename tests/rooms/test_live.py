@@ -1,0 +1,26 @@
+"""What stands in front of Django: which calls it takes."""
+
+import pytest
+
+from rooms import live
+
+
+def scope_of(path: str) -> dict[str, object]:
+    return {"type": "http", "method": "GET", "path": path, "query_string": b""}
+
+
+def test_a_path_of_ours_is_looked_up_once() -> None:
+    live._find(scope_of("/rooms/deploys"))
+    before = live._resolve_once.cache_info()
+    scope = scope_of("/rooms/deploys")
+    live._find(scope)
+    after = live._resolve_once.cache_info()
+    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
+    assert scope[live.MATCH]
+
+
+@pytest.mark.parametrize("path", [f"/rooms/{'a' * 16_000}", f"/no/{'such' * 100}/page"])
+def test_nobody_fills_the_memory_with_long_paths(path: str) -> None:
+    before = live._resolve_once.cache_info().currsize
+    live._find(scope_of(path))
+    assert live._resolve_once.cache_info().currsize == before
