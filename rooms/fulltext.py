@@ -4,8 +4,9 @@ An entry has three kinds of words in one index of the database: those of its tex
 of every filter; and those of `memory.py` that similar questions share. So any combination of words and
 filters is one look into the index, which finds what is rare as quickly as what is everywhere.
 
-Ids of entries follow the time of their end: "newest first" is the order of SQLite's index itself, while
-PostgreSQL knows how common a word is and either takes its index or goes back in time until a page is full.
+Ids of entries follow the time of their end: "newest first" is the order of SQLite's index itself. That of
+PostgreSQL has no order and would give hundreds of thousands for the newest thirty. So what was settled last
+is looked through there first, and the index is asked only for what is rare in it.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from rooms.words import words_of
 
 # Up to so many rooms are looked for in the index; who sees more sees a good part of what there is.
 MOST_ROOM_LABELS = 64
+# So many of the newest entries PostgreSQL looks through first, in some three milliseconds.
+RECENT = 2_000
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Entries of one microsecond differ in the rest of their ids.
@@ -129,60 +132,113 @@ class Look:
 
     def first(self, limit: int) -> list[tuple[int, str]]:
         """Ids of the newest entries and of their questions."""
-        source, order, values = self._source()
-        return _rows(f"SELECT id, question_id {source} ORDER BY {order} LIMIT %s", [*values, limit])
+        statements = self._statements()
+        return _rows(statements.newest, {**statements.values, "limit": limit})
 
     def count(self, most: int) -> int:
         """How many there are; one more than `most` for all that is more."""
-        source, _, values = self._source()
-        rows = _rows(f"SELECT COUNT(*) FROM (SELECT 1 {source} LIMIT %s) AS counted", [*values, most + 1])  # noqa: S608 - names of ours
-        return rows[0][0]
+        statements = self._statements()
+        counted = f"SELECT COUNT(*) FROM ({statements.found} LIMIT %(limit)s) AS counted"  # noqa: S608 - names of ours
+        return _rows(counted, {**statements.values, "limit": most + 1})[0][0]
 
-    def _source(self) -> tuple[str, str, list[Any]]:
-        """FROM … WHERE …, what it is ordered by, and the values in it."""
+    def _statements(self) -> "Statements":
         is_postgres = connections[alias()].vendor == "postgresql"
-        source, key, conditions = self._in_postgres() if is_postgres else self._in_sqlite()
-        # Whatever the index says: nothing of any other room.
-        conditions += [(f"room_id IN ({', '.join(['%s'] * len(self.room_ids))})", [*self.room_ids])]
-        for sign, bound in ((">=", self.oldest), ("<=", self.newest)):
-            if bound is not None:
-                conditions.append((f"{key} {sign} %s", [bound]))
-                if is_postgres:
-                    # The same once more, for the index that has the order.
-                    moment = EPOCH + timedelta(microseconds=bound // IDS_PER_MICROSECOND)
-                    conditions.append((f"settled_at {sign} %s", [moment]))
-        where = " AND ".join(condition for condition, _ in conditions)
-        order = "settled_at DESC, id DESC" if is_postgres else f"{key} DESC"
-        return f"FROM {source} WHERE {where}", order, [value for _, given in conditions for value in given]
+        return _in_postgres(self) if is_postgres else _in_sqlite(self)
 
-    def _in_postgres(self) -> tuple[str, str, list[tuple[str, list[Any]]]]:
-        def phrase(term: Term) -> str:
-            return " <-> ".join(f"'{word}'" for word in term.words) + ":*" * term.is_prefix
+    @property
+    def room_labels(self) -> list[str]:
+        """For the index; none if there are too many of them."""
+        return [*map(room_label, self.room_ids)] if len(self.room_ids) <= MOST_ROOM_LABELS else []
 
-        needed = [f"({phrase(term)})" for term in (*self.words, *self.labels)]
-        if self.likeness:
-            needed.append(f"({' | '.join(self.likeness)})")
-        query = " & ".join(needed)
-        return ENTRIES, "id", [("search @@ to_tsquery('simple', %s)", [query])] if query else []
+    @property
+    def in_rooms(self) -> str:
+        """Whatever the index says: nothing of any other room."""
+        return f"room_id IN ({', '.join(map(str, self.room_ids))})"
 
-    def _in_sqlite(self) -> tuple[str, str, list[tuple[str, list[Any]]]]:
-        def phrase(column: str, term: Term) -> str:
-            return f'{column} : "{" ".join(term.words)}"{"*" * term.is_prefix}'
+    def in_span(self, key: str, oldest: str = "oldest", newest: str = "newest") -> str:
+        bounds = [f"{key} >= %({oldest})s"] if self.oldest is not None else []
+        bounds += [f"{key} <= %({newest})s"] if self.newest is not None else []
+        return " AND ".join(bounds) or "TRUE"
 
-        needed = [phrase("text", term) for term in self.words]
-        needed += [phrase("labels", term) for term in self.labels]
-        if len(self.room_ids) <= MOST_ROOM_LABELS:
-            needed.append(f"labels : ({' OR '.join(map(room_label, self.room_ids))})")
-        if self.likeness:
-            needed.append(f"likeness : ({' OR '.join(self.likeness)})")
-        if not needed:
-            return ENTRIES, "id", []
+
+@dataclass(frozen=True)
+class Statements:
+    """A look in the words of a database: all that it finds, and the newest of it."""
+
+    found: str
+    newest: str
+    values: dict[str, Any]
+
+
+def _in_sqlite(look: Look) -> Statements:
+    def phrase(column: str, term: Term) -> str:
+        return f'{column} : "{" ".join(term.words)}"{"*" * term.is_prefix}'
+
+    needed = [phrase("text", term) for term in look.words]
+    needed += [phrase("labels", term) for term in look.labels]
+    if look.room_labels:
+        needed.append(f"labels : ({' OR '.join(look.room_labels)})")
+    if look.likeness:
+        needed.append(f"likeness : ({' OR '.join(look.likeness)})")
+    source, key = f"{ENTRIES} WHERE", "id"
+    if needed:
         # In this order: the index is asked first, and gives its rows from the newest on.
-        source = f"{INDEX} CROSS JOIN {ENTRIES} ON {ENTRIES}.id = {INDEX}.rowid"
-        return source, f"{INDEX}.rowid", [(f"{INDEX} MATCH %s", [" AND ".join(needed)])]
+        key = f"{INDEX}.rowid"
+        source = f"{INDEX} CROSS JOIN {ENTRIES} ON {ENTRIES}.id = {key} WHERE {INDEX} MATCH %(query)s AND"
+    found = f"SELECT id, question_id FROM {source} {look.in_rooms} AND {look.in_span(key)}"  # noqa: S608 - names of ours
+    values = {"query": " AND ".join(needed), "oldest": look.oldest, "newest": look.newest}
+    return Statements(found, f"{found} ORDER BY {key} DESC LIMIT %(limit)s", values)
 
 
-def _rows(sql: str, values: list[Any]) -> list[Any]:
+def _in_postgres(look: Look) -> Statements:
+    def phrase(term: Term) -> str:
+        return " <-> ".join(f"'{word}'" for word in term.words) + ":*" * term.is_prefix
+
+    needed = [f"({phrase(term)})" for term in (*look.words, *look.labels)]
+    if look.likeness:
+        needed.append(f"({' | '.join(look.likeness)})")
+    matches = "search @@ to_tsquery('simple', %(query)s)" if needed else "TRUE"
+    if needed and look.room_labels:
+        needed.append(f"({' | '.join(look.room_labels)})")
+    in_span = look.in_span("id")
+    found = f"SELECT id, question_id FROM {ENTRIES} WHERE {matches} AND {look.in_rooms} AND {in_span}"  # noqa: S608 - names of ours
+    # Without an order to keep, for which PostgreSQL might go back in time through everything.
+    whole = f"{found} OFFSET 0"
+    if not needed:
+        # Of each room by itself: on one way back in time for all there may be a year of others' entries.
+        whole = f"""
+            SELECT id, question_id
+            FROM unnest(ARRAY[{", ".join(map(str, look.room_ids))}]) AS seen (room_id)
+            CROSS JOIN LATERAL (
+                SELECT id, question_id FROM {ENTRIES}
+                WHERE room_id = seen.room_id AND {in_span} AND {look.in_span("settled_at", "since", "until")}
+                ORDER BY settled_at DESC, id DESC LIMIT %(limit)s
+            ) AS newest
+        """  # noqa: S608
+    newest = f"""
+        WITH recent AS (
+            SELECT id, question_id
+            FROM (SELECT * FROM {ENTRIES} WHERE {in_span} ORDER BY id DESC LIMIT {RECENT}) AS latest
+            WHERE {matches} AND {look.in_rooms} ORDER BY id DESC LIMIT %(limit)s
+        )
+        SELECT * FROM recent WHERE (SELECT COUNT(*) FROM recent) = %(limit)s
+        UNION ALL
+        SELECT * FROM ({whole}) AS whole WHERE (SELECT COUNT(*) FROM recent) < %(limit)s
+        ORDER BY id DESC LIMIT %(limit)s
+    """  # noqa: S608
+    values = {
+        **{"query": " & ".join(needed), "oldest": look.oldest, "newest": look.newest},
+        **{"since": _moment_of(look.oldest), "until": _moment_of(look.newest)},
+    }
+    return Statements(found, newest, values)
+
+
+def _moment_of(entry_id: int | None) -> datetime | None:
+    """When it was settled: the other index with the order knows only that."""
+    return None if entry_id is None else EPOCH + timedelta(microseconds=entry_id // IDS_PER_MICROSECOND)
+
+
+def _rows(sql: str, values: dict[str, Any]) -> list[Any]:
     with connections[alias()].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()

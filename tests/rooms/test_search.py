@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rooms import history, lifecycle, search
+from rooms import fulltext, history, lifecycle, search
 from rooms.management import demo
 from rooms.models import Answer, HistoryEntry, Question, Room
 from rooms.payload import parse_ask
@@ -258,22 +258,31 @@ def test_somebody_in_very_many_rooms_finds_the_same(decide: Callable[..., Questi
 # ---- pages -----------------------------------------------------------------------------------------------
 
 
-def test_pages_follow_each_other_without_gaps(room: Room) -> None:
-    for _ in demo.fill(room, 300, 0, days=9, random=Random(1)):
-        pass
+@pytest.mark.parametrize("recent", [1, 25, 2_000])
+@pytest.mark.parametrize("word", ["", "deploy"])
+def test_pages_follow_each_other_without_gaps(
+    room: Room, other_room: Room, monkeypatch: pytest.MonkeyPatch, word: str, recent: int
+) -> None:
+    # However far PostgreSQL goes back in time by itself.
+    monkeypatch.setattr(fulltext, "RECENT", recent)
+    for number, place in enumerate((room, other_room)):
+        for _ in demo.fill(place, 200, 0, days=9, random=Random(number)):
+            pass
     history.catch_up(10)
     newest_first = HistoryEntry.objects.order_by("-settled_at", "-id")
-    everything = list(newest_first.values_list("question_id", flat=True))
+    everything = [entry.question_id for entry in newest_first if f" {word}" in f" {entry.text}"]
+    looked, rooms = Search(q=word), [room, other_room]
     read, before = [], None
     while True:
-        found = search.find(Search(), [room], 7, before)
+        found = search.find(looked, rooms, 7, before)
         read += [question.pk for question in found.questions]
         before = found.next_before
         if before is None:
             break
+    assert len(everything) > 7
     assert read == everything
-    assert search.count(Search(), [room]) == len(everything)
-    assert search.count(Search(), [room], most=5) == 6
+    assert search.count(looked, rooms) == len(everything)
+    assert search.count(looked, rooms, most=5) == 6
 
 
 @pytest.mark.parametrize(
