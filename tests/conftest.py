@@ -1,12 +1,26 @@
 """Fixtures for everything that needs a running site."""
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import prototypes
+from tests.once import made_once, shared_folder
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+
+
+def pytest_configure() -> None:
+    """Before there are workers, so that they all hear of the same folder."""
+    shared_folder()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """After the last worker."""
+    if not hasattr(config, "workerinput"):
+        prototypes.drop_databases()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -29,6 +43,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def environment(tmp_path: Path) -> dict[str, str]:
     """Nothing of the developer's own settings, and a free port."""
     return clean_environment(tmp_path / "data")
+
+
+@pytest.fixture
+def migrated(environment: dict[str, str]) -> None:
+    """Of a first start nothing is left but the greeting: for tests of what comes after it."""
+
+    def migrate(folder: Path) -> None:
+        done = run_manage(clean_environment(folder / "data"), "migrate")
+        assert done.returncode == 0, done.stderr
+
+    with made_once("migrated", migrate) as prototype:
+        shutil.copytree(prototype / "data", environment["DATA_DIR"])
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A running bridge with people and rooms in it: embedded (SQLite, one process) or scaled out."""
 
 import json
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.actors import Agent, Person
-from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+from tests.processes import Site, run_manage
+from tests.prototypes import Population, copied
 
-PASSWORD = secrets.token_urlsafe(12)
+# One for all processes of a test run: they share the people.
+PASSWORD = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_urlsafe(12)
 PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind", "eli": "Eli Novak"}
 MEMBER = "dora"
 # Every test takes a room of its own, so that none sees another's questions; no name begins like another.
@@ -36,23 +39,35 @@ print(json.dumps(keys))
 """
 
 
+def populate(environment: dict[str, str], open_rooms: list[str]) -> dict[str, str]:
+    """Everybody and their rooms, on a site that had its first start; the key of each room."""
+    script = POPULATE.format(
+        people=json.dumps(PEOPLE),
+        password=PASSWORD,
+        open_rooms=open_rooms,
+        private_rooms=PRIVATE_ROOMS,
+        member=MEMBER,
+    )
+    done = run_manage(environment, "shell", "-v0", "-c", script)
+    assert done.returncode == 0, done.stderr
+    keys: dict[str, str] = json.loads(done.stdout)
+    return keys
+
+
 class World:
     def __init__(
-        self, environment: dict[str, str], sites: list[Site], open_rooms: list[str] = OPEN_ROOMS
+        self,
+        environment: dict[str, str],
+        sites: list[Site],
+        open_rooms: list[str] = OPEN_ROOMS,
+        population: Population | None = None,
     ) -> None:
+        """Sites on their very first start are populated; those on a copy bring their population."""
         self.environment = environment
         self.sites = sites
-        self.greeting = sites[0].printed
-        script = POPULATE.format(
-            people=json.dumps(PEOPLE),
-            password=PASSWORD,
-            open_rooms=open_rooms,
-            private_rooms=PRIVATE_ROOMS,
-            member=MEMBER,
-        )
-        done = run_manage(environment, "shell", "-v0", "-c", script)
-        assert done.returncode == 0, done.stderr
-        self.keys: dict[str, str] = json.loads(done.stdout)
+        population = population or Population(sites[0].printed, populate(environment, open_rooms))
+        self.greeting = population.greeting
+        self.keys = population.keys
         self._unused = {True: iter(open_rooms), False: iter(PRIVATE_ROOMS)}
         self._people: dict[tuple[str, Site], Person] = {}
 
@@ -103,14 +118,10 @@ class World:
 def world(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator[World]:
     """`embedded`: one process, SQLite. `scaled`: two processes, PostgreSQL and Redis."""
     with ExitStack() as stack:
-        environment = clean_environment(data)
-        count = 1
-        if kind == "scaled":
-            environment |= stack.enter_context(postgres_and_redis_urls())
-            count = 2
+        environment, population = stack.enter_context(copied(kind, open_rooms, data, populate))
         sites: list[Site] = []
         # By the list, not by its members: a test may put a restarted process in another's place.
         stack.callback(lambda: [site.end() for site in sites])
-        for _ in range(count):
+        for _ in range(2 if kind == "scaled" else 1):
             sites.append(Site(environment))
-        yield World(environment, sites, open_rooms)
+        yield World(environment, sites, open_rooms, population)

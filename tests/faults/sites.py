@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
-from tests.world import World
+from tests.processes import Site, clean_environment, run_manage
+from tests.prototypes import copied
+from tests.world import World, populate
 
 # Below those that the kernel gives to clients: while the site is down, a client that tries to connect could
 # else be given the site's own port, and connect to itself.
@@ -83,12 +84,15 @@ def killable(
 ) -> Iterator[Killable]:
     """`embedded` or `scaled`, as in `tests.world`; `variables` may name other servers than the shared."""
     with ExitStack() as stack:
-        environment = clean_environment(data) | (settings or {})
-        if kind == "scaled":
-            environment |= variables or stack.enter_context(postgres_and_redis_urls())
+        population = None
+        if variables:
+            environment = clean_environment(data) | variables
+        else:
+            environment, population = stack.enter_context(copied(kind, rooms, data, populate))
+        environment |= settings or {}
         sites: list[Site] = []
         # By the list, not by its members: others take their place.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
             sites.append(LoggedSite(environment | {"PORT": str(free_port())}))
-        yield Killable(environment, sites, rooms)
+        yield Killable(environment, sites, rooms, population)

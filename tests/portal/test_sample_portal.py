@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.actors import Agent, Person
 from tests.browser.conftest import violations_in
+from tests.browser.test_the_whole_path import until_settled
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
 from tests.processes import ROOT
@@ -95,7 +96,7 @@ def test_a_question_is_answered_in_the_portal_in_german(
     with sample.agent.asking(wait=30) as asking:
         card = page.get_by_role("article").filter(has_text="Which database?")
         expect(card).to_contain_text("Agent wartet")
-        page.wait_for_timeout(500)  # a card that has just come takes no click
+        until_settled(page)
         card.get_by_text("SQLite").click()
         assert asking.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
         expect(card).to_contain_text("Selbst beantwortet")

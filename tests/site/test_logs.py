@@ -34,6 +34,7 @@ def record(message: str, **fields: Any) -> logging.LogRecord:
     return made
 
 
+@pytest.mark.usefixtures("migrated")
 def test_a_line_names_the_request_of_the_proxy(serve: Serve, tmp_path: Path) -> None:
     site = serve()
     assert fail(site, tmp_path / "data", REQUEST_ID).status == 503
@@ -45,6 +46,7 @@ def test_a_line_names_the_request_of_the_proxy(serve: Serve, tmp_path: Path) -> 
     assert "abk_" not in errors
 
 
+@pytest.mark.usefixtures("migrated")
 def test_json_lines_are_json_and_name_the_request(serve: Serve, tmp_path: Path) -> None:
     site = serve(LOG_FORMAT="json")
     assert fail(site, tmp_path / "data", REQUEST_ID).status == 503

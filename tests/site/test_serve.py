@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.processes import Reply, Site
+from tests.site.test_metrics import TOKEN, value
 
 Serve = Callable[..., Site]
 Manage = Callable[..., subprocess.CompletedProcess[str]]
@@ -159,6 +160,7 @@ def test_an_address_of_another_machine_is_refused(manage: Manage) -> None:
     assert_refused(manage("serve", HOST="192.0.2.1"), "192.0.2.1", "HOST")
 
 
+@pytest.mark.usefixtures("migrated")
 def test_a_second_process_on_the_same_data_is_refused(serve: Serve, manage: Manage) -> None:
     serve()
     assert_refused(manage("serve"), "already runs", "PostgreSQL and Redis")
@@ -208,6 +210,7 @@ def test_production_is_https_only_but_for_probes(serve: Serve) -> None:
     assert "immutable" in site.request("GET", style[1], headers=proxied).headers["Cache-Control"]
 
 
+@pytest.mark.usefixtures("migrated")
 def test_a_foreign_host_name_is_refused(serve: Serve) -> None:
     assert serve().request("GET", "/login/", headers={"Host": "evil.example"}).status == 400
 
@@ -215,6 +218,7 @@ def test_a_foreign_host_name_is_refused(serve: Serve) -> None:
 # ---- requests that want too much -----------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("migrated")
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
 def test_a_huge_body_is_refused_and_never_kept(serve: Serve, chunked: bool) -> None:
     site = serve()
@@ -229,12 +233,14 @@ def test_a_huge_body_is_refused_and_never_kept(serve: Serve, chunked: bool) -> N
     assert refused.headers["Content-Type"] == "application/problem+json"
 
 
+@pytest.mark.usefixtures("migrated")
 def test_a_client_cannot_bend_redirects(serve: Serve) -> None:
     page = serve().request("GET", "/", headers={"Daphne-Root-Path": "/evil"})
     assert page.status == 302
     assert page.headers["Location"].startswith("/login/")
 
 
+@pytest.mark.usefixtures("migrated")
 def test_replies_do_not_name_the_server_and_upgrades_are_ignored(serve: Serve) -> None:
     page = serve().request(
         "GET",
@@ -253,6 +259,7 @@ def test_replies_do_not_name_the_server_and_upgrades_are_ignored(serve: Serve) -
 # ---- stopping ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("migrated")
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_site_stops_at_once_and_quietly(serve: Serve, signal_number: int) -> None:
     site = serve()
@@ -261,8 +268,9 @@ def test_an_idle_site_stops_at_once_and_quietly(serve: Serve, signal_number: int
     assert time.monotonic() - started < STOP_SECONDS
 
 
+@pytest.mark.usefixtures("migrated")
 def test_stopping_answers_every_waiting_agent(serve: Serve) -> None:
-    site = serve()
+    site = serve(METRICS_TOKEN=TOKEN)
     key = key_of(site)
     question = ask(site, key)
 
@@ -273,8 +281,7 @@ def test_stopping_answers_every_waiting_agent(serve: Serve) -> None:
     agents = 50
     with ThreadPoolExecutor(agents) as pool:
         replies = pool.map(wait, range(agents))
-        # All of them are inside once the system sees that many connections of the server.
-        wait_until(lambda: connections_of(site) >= agents)
+        wait_until(lambda: value(site, "ask_bridge_waiting_agents") == agents)
         wait_until(lambda: api(site, "GET", f"questions/{question}", key).json()["agent"]["active"])
         started = time.monotonic()
         assert site.stop() == (0, "")
@@ -285,6 +292,7 @@ def test_stopping_answers_every_waiting_agent(serve: Serve) -> None:
             assert code
 
 
+@pytest.mark.usefixtures("migrated")
 def test_stopping_ends_streams_and_half_sent_requests(serve: Serve) -> None:
     site = serve()
     stream = site.connect()
@@ -301,9 +309,3 @@ def test_stopping_ends_streams_and_half_sent_requests(serve: Serve) -> None:
     ended.join(STOP_SECONDS)
     assert not ended.is_alive()
     stream.close()
-
-
-def connections_of(site: Site) -> int:
-    """Sockets that the process holds open."""
-    handles = Path(f"/proc/{site.process.pid}/fd").iterdir()
-    return sum("socket:" in str(handle.readlink()) for handle in handles)

@@ -1,0 +1,68 @@
+"""A first start takes seconds: the first site of a kind has it, and those that follow begin as its copy."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.once import made_once, shared_folder
+from tests.processes import (
+    Site,
+    clean_environment,
+    drop_database,
+    name_of_database,
+    new_database,
+    postgres_and_redis_urls,
+)
+
+
+@dataclass(frozen=True)
+class Population:
+    """What cannot be looked up later: the first start's words, and the key of each room."""
+
+    greeting: str
+    keys: dict[str, str]
+
+
+# Where a prototype keeps what is not in its data folder.
+POPULATION = "population.json"
+DATABASE = "database-url"
+
+
+@contextmanager
+def copied(
+    kind: str, rooms: list[str], data: Path, populate: Callable[[dict[str, str], list[str]], dict[str, str]]
+) -> Iterator[tuple[dict[str, str], Population]]:
+    """The environment of a site with people and these rooms that runs no process, and who lives there."""
+    identity = hashlib.sha256(" ".join([kind, *rooms]).encode()).hexdigest()[:16]
+
+    def make(folder: Path) -> None:
+        environment = clean_environment(folder / "data")
+        if kind == "scaled":
+            environment |= new_database()
+            (folder / DATABASE).write_text(environment["DATABASE_URL"])
+        site = Site(environment)
+        try:
+            population = Population(site.printed, populate(environment, rooms))
+        finally:
+            site.stop()
+        (folder / POPULATION).write_text(json.dumps(asdict(population)))
+
+    with ExitStack() as stack:
+        environment = clean_environment(data)
+        with made_once(f"site-{identity}", make) as prototype:
+            shutil.copytree(prototype / "data", data)
+            population = Population(**json.loads((prototype / POPULATION).read_text()))
+            if kind == "scaled":
+                template = name_of_database((prototype / DATABASE).read_text())
+                environment |= stack.enter_context(postgres_and_redis_urls(template))
+        yield environment, population
+
+
+def drop_databases() -> None:
+    """Of all prototypes that this test run has made."""
+    for database in shared_folder().glob(f"*/{DATABASE}"):
+        drop_database(database.read_text())
