@@ -23,10 +23,12 @@ PATIENCE_SECONDS = 10
 
 def eventually(look: Callable[[], Result], seconds: float = PATIENCE_SECONDS) -> Result:
     """What `look` returns as soon as that is something."""
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
     while not (found := look()):
-        assert time.monotonic() < deadline, f"still {found!r} after {seconds} seconds"
-        time.sleep(0.02)
+        waited = time.monotonic() - begun
+        assert waited < seconds, f"still {found!r} after {seconds} seconds"
+        # Whoever has waited for long looks less often: each look costs the site that others are tested on.
+        time.sleep(min(max(0.02, waited / 20), 0.5))
     return found
 
 

@@ -1,6 +1,7 @@
 """Real Chromium on a real site: no mocks, no sleeps, roles and visible text."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,19 @@ from tests.world import PASSWORD, World, world
 
 expect.set_options(timeout=10_000)
 
+# Every window of Chromium loads pages of its own for what its address bar suggests, which costs CPU time.
+# Of several lists of features to leave out it heeds only the last, so these two join Playwright's.
+LAUNCHER = """#!/bin/sh
+for argument; do
+    shift
+    case "$argument" in
+        --disable-features=*) argument="$argument,WebUIOmniboxPopup,WebUIOmniboxAimPopup" ;;
+    esac
+    set -- "$@" "$argument"
+done
+exec {program} "$@"
+"""
+
 
 @pytest.fixture(scope="session")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
@@ -21,15 +35,18 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="session")
-def how_to_launch() -> dict[str, Any]:
+def how_to_launch(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The Chromium of this machine: Playwright has its own, but not everybody can download it."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail("Chromium is missing: scripts/test-services should have installed it")
         pytest.skip("needs Chromium: install the package chromium")
+    launcher = tmp_path_factory.mktemp("chromium") / "launcher"
+    launcher.write_text(LAUNCHER.format(program=shlex.quote(program)))
+    launcher.chmod(0o700)
     return {
-        "executable_path": program,
+        "executable_path": launcher,
         "args": ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"],
     }
 

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.gallery import LONG_WORD, Gallery
+from tests.browser.windows import resize
 from tests.world import World, world
 
 OpenBrowser = Callable[..., BrowserContext]
@@ -72,9 +73,9 @@ def expect_no_problems(page: Page) -> None:
     found = []
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, width, 900)
         # As high as it needs to be: else what floats at its lower edge lies on whatever happens to be there.
-        page.set_viewport_size({"width": width, "height": page.evaluate("document.body.scrollHeight")})
+        resize(page, width, page.evaluate("document.body.scrollHeight"))
         found += [f"{scheme}, {width} px: {problem}" for problem in problems(page)]
     assert not found, "\n\n".join(found)
 
@@ -111,6 +112,8 @@ class TestQuiet:
     def test_a_lost_connection(self, open_browser: OpenBrowser, bridge: World) -> None:
         page = open_browser().new_page()
         page.goto("/rooms/ops")
+        # Who is here comes by the stream: it is open.
+        expect(page.get_by_role("complementary").get_by_text("Ana Costa")).to_be_visible()
         bridge.site.stop()
         expect(page.get_by_text("Connection lost")).to_be_visible()
         expect_no_problems(page)
@@ -169,6 +172,7 @@ def page_of_admin(open_browser: OpenBrowser, bridge: World, address: str) -> Pag
     page.get_by_label("User name").fill("admin")
     page.get_by_label("Password").fill(re.search(r"Password +(\S+)", bridge.greeting).group(1))  # type: ignore[union-attr]
     page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**{address}")  # the login has a name to fill in as well
     return page
 
 

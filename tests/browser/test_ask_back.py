@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
-from tests.actors import Agent, Person
+from tests.actors import Agent, Person, eventually
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.world import World
 
@@ -153,6 +153,7 @@ def test_ones_own_reply_is_not_called_lost_when_the_stream_is_faster(
     begin(page)
     send(page)
     expect(page.get_by_role("article")).to_contain_text("Asked back by you")
+    eventually(lambda: page.title() and held)
     route, response = held.pop()
     with page.expect_event("requestfinished"):
         route.fulfill(response=response)
@@ -170,6 +171,7 @@ def test_a_late_reply_stays_readable_when_the_stream_is_faster(
     held: list[Route] = []
     page.route("**/reply", lambda route: held.append(route))
     send(page)
+    eventually(lambda: page.title() and held)
     ben.answer(question, "SQLite")
     expect(page.get_by_role("article")).to_contain_text("Answered by Ben Okafor")
     held.pop().continue_()

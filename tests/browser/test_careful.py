@@ -30,7 +30,7 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
     agent: Agent, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
-    with agent.asking(wait=50, care={"undo_seconds": 4}) as wait:
+    with agent.asking(wait=50, care={"undo_seconds": 6}) as wait:
         click_when_settled(ana, "SQLite")
         expect(ana.get_by_role("article")).to_contain_text("Answered by you")
         expect(ben.get_by_role("article")).to_contain_text("Answered by Ana Costa")
@@ -48,7 +48,7 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
 
 def test_who_is_not_asked_yet_is_told_whom_the_question_is_for(agent: Agent, room_page: RoomPage) -> None:
     ana = room_page("ana")
-    agent.ask(care={"first": "ben", "escalate_seconds": 3})
+    agent.ask(care={"first": "ben", "escalate_seconds": 6})
     card = ana.get_by_role("article")
     expect(card).to_contain_text("Asked first: ben")
     click_when_settled(ana, "SQLite")

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.test_access import expect_no_problems
+from tests.browser.windows import resize
 from tests.processes import run_manage
 from tests.world import World, world
 
@@ -96,7 +97,7 @@ def test_no_text_in_a_chart_lies_on_another(open_browser: OpenBrowser) -> None:
             .map((other) => `${one.text} on ${other.text}`));
     })"""
     for width in (320, 390, 800, 1000, 1130, 1200, 1280):
+        resize(page, width, 900)
         for days in (7, 30, 90, 364):
-            page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"/insights?days={days}")
             assert page.evaluate(overlapping) == [], f"{days} days on {width} px"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, Person
+from tests.actors import Agent, Person, eventually
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.world import World
 
@@ -41,6 +41,7 @@ def test_a_late_answer_is_told_so_even_if_the_stream_was_faster(agent: Agent, ro
     held: list[object] = []
     ben.route("**/answer", lambda route: held.append(route))
     click_when_settled(ben, "SQLite")
+    eventually(lambda: ben.title() and held)
     click_when_settled(ana, "PostgreSQL")
     card = ben.locator(f"#card-{question['id']}")
     expect(card).to_contain_text("Answered by Ana Costa")
@@ -60,7 +61,7 @@ def test_the_keyboard_goes_on_from_the_answered_card(agent: Agent, room_page: Ro
 
 
 def test_half_typed_words_outlive_expiry_and_its_delivery(agent: Agent, room_page: RoomPage) -> None:
-    question = agent.ask(timeout_seconds=3)
+    question = agent.ask(timeout_seconds=6)  # enough for opening the page and typing
     page = room_page()
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
+from tests.actors import Agent, eventually
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.proxy import proxy_to
 from tests.world import World
@@ -47,6 +47,7 @@ def test_a_tab_that_comes_later_misses_nothing(
     second.route("**/stream.js", lambda route: held.append(route))
     second.goto(f"/rooms/{agent.room}", wait_until="commit")
     expect(second.get_by_role("heading", name="Quiet so far")).to_be_visible()
+    eventually(lambda: second.title() and held)
     question = agent.ask()
     expect(first.locator(f"#card-{question['id']}")).to_be_visible()
     held[0].continue_()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent
+from tests.browser.test_convergence import WRITE_DOWN, expect_caught_up
 from tests.world import World
 
 
@@ -16,6 +17,9 @@ def test_a_page_survives_a_restart_of_the_server(
     page = room_page()
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")
+    agent.send("Good morning")
+    expect(page.get_by_text("Good morning")).to_be_visible()  # the stream is open
+    page.evaluate(WRITE_DOWN)
 
     bridge.site.stop()
     expect(page.get_by_text("Connection lost")).to_be_visible()
@@ -25,7 +29,7 @@ def test_a_page_survives_a_restart_of_the_server(
     missed = agent.ask(questions=[{"question": "Asked while you were away?", "options": ["Yes", "No"]}])
     expect(page.locator(f"#card-{missed['id']}")).to_be_visible()
     assert time.monotonic() - returned_at < 5
-    expect(page.get_by_text("Caught up.")).to_be_visible()
+    expect_caught_up(page)
     # The card that was there is the same, with what was typed into it, and still alive.
     expect(page.get_by_label("Your own answer").first).to_have_value("half a thought")
     page.get_by_role("button", name="Submit").first.click()

@@ -51,9 +51,28 @@ def test_a_card_appears_and_a_click_ends_the_wait(agent: Agent, room_page: RoomP
 def click_when_settled(page: Page, label: str) -> float:
     """A fresh card ignores clicks for a moment, less than a person needs to read it."""
     page.get_by_role("radio", name=label).wait_for()
-    page.evaluate("new Promise((done) => setTimeout(done, 450))")
+    until_settled(page)
     page.locator(".option").get_by_text(label, exact=True).click()
     return time.monotonic()
+
+
+# For longer than the moment in which a card that came or moved ignores clicks: 400 ms.
+UNTIL_SETTLED = """() => new Promise((done) => {
+    let [places, since] = ["", 0];
+    const look = () => {
+        const top = (card) => `${card.id} ${card.getBoundingClientRect().top + scrollY}`;
+        const found = [...document.querySelectorAll(".card")].map(top).join();
+        if (found !== places) [places, since] = [found, performance.now()];
+        if (performance.now() - since > 450) done();
+        else setTimeout(look, 10);
+    };
+    look();
+})"""
+
+
+def until_settled(page: Page) -> None:
+    """Until no card has come or moved for a moment: what happens above one may come after it."""
+    page.evaluate(UNTIL_SETTLED)
 
 
 def test_the_second_browser_sees_who_answered(agent: Agent, room_page: RoomPage) -> None:

@@ -71,6 +71,7 @@ def test_a_late_reply_names_the_winner_and_keeps_the_words(agent: Agent, open_br
     ana, ben = plain(open_browser, agent, "ana"), plain(open_browser, agent, "ben")
     ana.get_by_role("radio", name="SQLite").check()
     ana.get_by_role("button", name="Submit").click()
+    expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     ben.get_by_text("Ask back", exact=True).click()
     ben.get_by_label("Your reply to the agent").fill("How large does it get?")
     with ben.expect_response(lambda response: response.request.method == "POST") as reply:
@@ -86,6 +87,7 @@ def test_a_late_answer_names_the_winner_and_keeps_the_words(agent: Agent, open_b
     ana, ben = plain(open_browser, agent, "ana"), plain(open_browser, agent, "ben")
     ana.get_by_role("radio", name="SQLite").check()
     ana.get_by_role("button", name="Submit").click()
+    expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     ben.get_by_label("Your own answer").fill("Neither: files will do")
     with ben.expect_response(lambda response: response.request.method == "POST") as reply:
         ben.get_by_role("button", name="Submit").click()

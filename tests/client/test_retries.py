@@ -131,7 +131,8 @@ def test_waits_stay_below_the_patience_of_a_proxy(
 ) -> None:
     monkeypatch.setattr(waiting, "SHORTEST_POLL_SECONDS", 0.1)
     question = client.ask(GO_ON)
-    patience_seconds = 0.5
+    # The next waits last four fifths of what this one did: the fifth is for whatever else the machine does.
+    patience_seconds = 2.0
 
     def cut(front: Front, sock: socket.socket, request: Request) -> None:
         sock.settimeout(patience_seconds)
@@ -140,7 +141,7 @@ def test_waits_stay_below_the_patience_of_a_proxy(
         reply(504)(front, sock, request)
 
     front.next.append(cut)
-    client.wait(question.id, 2, says_goodbye=False)
+    client.wait(question.id, 6, says_goodbye=False)
     asked = [float(request.target.partition("wait=")[2]) for request in front.calls("GET")]
     assert asked[0] > patience_seconds
     assert all(seconds < patience_seconds for seconds in asked[1:])

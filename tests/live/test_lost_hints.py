@@ -1,27 +1,32 @@
 """Hints may be lost: everybody looks again, and nothing waits for a hint that never comes."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.actors import Agent
-from tests.processes import Site, clean_environment, postgres_and_redis_urls
-from tests.world import World
+from tests.processes import Site
+from tests.prototypes import copied
+from tests.world import OPEN_ROOMS, World, populate
 
 
 @pytest.fixture
 def deaf_processes(tmp_path: Path) -> Iterator[World]:
     """Two processes on one database without a channel layer between them: every hint is lost."""
-    with postgres_and_redis_urls() as urls:
-        environment = clean_environment(tmp_path / "one") | {
-            "DATABASE_URL": urls["DATABASE_URL"],
-            "SECRET_KEY": "the same in both",
-        }
-        sites = [Site(environment), Site(environment | {"DATA_DIR": str(tmp_path / "other")})]
-        yield World(environment, sites)
-        for site in sites:
-            site.end()
+    with copied("scaled", OPEN_ROOMS, tmp_path / "one", populate) as (environment, population):
+        del environment["REDIS_URL"]
+        # A folder each, as neither knows of the other, but with the same secrets in it.
+        shutil.copytree(tmp_path / "one", tmp_path / "other")
+        sites: list[Site] = []
+        try:
+            for folder in ("one", "other"):
+                sites.append(Site(environment | {"DATA_DIR": str(tmp_path / folder)}))
+            yield World(environment, sites, population=population)
+        finally:
+            for site in sites:
+                site.end()
 
 
 def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_processes: World) -> None:

@@ -19,7 +19,7 @@ from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from rooms import access, frames, history, lifecycle, wishes
+from rooms import access, frames, history, lifecycle, recalling, wishes
 from rooms.letters import letter_about
 from rooms.models import (
     Answer,
@@ -289,7 +289,7 @@ def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Que
     )
     history.catch_up(5)
     card = ask()
-    history.catch_up(5)
+    recalling.catch_up(5)
     html = browser.get(address(card)).content.decode()
     assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
     assert foreign_words(html) == set()

@@ -348,6 +348,7 @@ def test_production_passes_the_checks_for_deployment(manage: Manage) -> None:
     assert set(re.findall(r"\w+\.[WE]\d+", done.stderr)) <= {"security.W005", "security.W021"}
 
 
+@pytest.mark.usefixtures("migrated")
 def test_production_keeps_cookies_and_pages_to_https(serve: Serve) -> None:
     site = serve(PRODUCTION="1", SECRET_KEY=GOOD_SECRET, ALLOWED_HOSTS=HOST)
     password = re.findall(r"Password +(\S+)", site.printed)[0]

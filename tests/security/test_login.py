@@ -174,7 +174,9 @@ def test_it_takes_as_long_to_refuse_a_name_that_exists_as_one_that_does_not(db: 
         sign_in("wrong", username)
         return time.perf_counter() - started
 
-    wrong = [min(seconds(name) for _ in range(GUESSES)) for name in ("ana", "nobody")]
+    # In turns: whatever else the machine does in that second meets both.
+    guesses = [[seconds(name) for name in ("ana", "nobody")] for _ in range(GUESSES)]
+    wrong = [min(taken) for taken in zip(*guesses, strict=True)]
     assert max(wrong) < SAME_TIMING * min(wrong)
     # Without a check of the password all are quick, so that guessing does not even keep us busy.
     refused = [min(seconds(name) for _ in range(GUESSES)) for name in ("ana", "nobody")]
@@ -263,6 +265,7 @@ def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, 
 # ---- many at once ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("migrated")
 @pytest.mark.parametrize("kind", ["embedded", "scaled"])
 def test_of_fifty_guesses_at_once_five_are_looked_at(
     kind: str, serve: Callable[..., Site], request: pytest.FixtureRequest
