@@ -43,7 +43,7 @@ soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_S
 	@$(ISOLATED) $(BIN)/python -m pytest tests/soak
 
 # Into BENCH_ARGUMENTS goes what `python -m tests.bench --help` knows, such as --quick.
-bench: .venv/.bench ## Ratios against what people would use instead, about a quarter of an hour
+bench: .venv/.bench ## Ratios against what people would use instead, about 25 minutes
 	@scripts/test-services bench
 	@$(ISOLATED) $(BIN)/python -m tests.bench $(BENCH_ARGUMENTS)
 

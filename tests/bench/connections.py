@@ -9,6 +9,8 @@ from typing import Any
 HOST = "127.0.0.1"
 # Whatever takes longer is lost.
 PATIENCE_SECONDS = 30
+# Servers end a connection after five seconds or more; one that ends just then fails what is sent on it.
+IDLE_SECONDS = 2
 
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
@@ -26,15 +28,19 @@ class Call(asyncio.Protocol):
         self._length = 0
         self._reply: asyncio.Future[tuple[int, bytes]] | None = None
         self._transport: asyncio.Transport | None = None
+        self._used_at = 0.0
 
     async def connect(self) -> None:
-        """Connect, also again where the server has tired of a connection that was not used for seconds."""
+        """Connect, also again before the server tires of a connection that was not used for seconds."""
+        if self._transport and perf_counter() - self._used_at > IDLE_SECONDS:
+            self._transport.abort()
         if self._transport is None or self._transport.is_closing():
             await asyncio.get_running_loop().create_connection(lambda: self, HOST, self._port)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._used_at = perf_counter()
 
     def send(self, request: bytes) -> "asyncio.Future[tuple[int, bytes]]":
         """Status and body of what comes back."""
@@ -42,6 +48,7 @@ class Call(asyncio.Protocol):
         self._reply = asyncio.get_running_loop().create_future()
         self._received.clear()
         self._length = 0
+        self._used_at = perf_counter()
         self._transport.write(request)
         return self._reply
 

@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from rooms import access, frames, hub, lifecycle, presence
+from rooms import access, frames, history, hub, lifecycle, notices, presence, recalling
 from rooms.models import Membership, Question, Room
 from rooms.payload import parse_ask
 
@@ -75,6 +75,18 @@ class Day:
             Deed("admin: audit", lambda _: self._list("auditentry")),
         ]
 
+    def deeds_of_history(self) -> list[Deed]:
+        """The same for those who look back, where the history is written."""
+        room = f"/api/v1/rooms/{self.room.slug}"
+        return [
+            Deed("history page", lambda _: self._page("/history")),
+            Deed("history search", lambda _: self._page("/history?q=database")),
+            Deed("memory", lambda _: self._send("GET", f"{room}/memory?q=Deploy")),
+            Deed("write history of 1", lambda _: history.catch_up(), self._settle_one),
+            Deed("recall for 1", lambda _: recalling.catch_up(), lambda: self._ask_after(recalling.catch_up)),
+            Deed("notices of 1", lambda _: notices.read(), lambda: self._ask_after(notices.read)),
+        ]
+
     def ask(self) -> Question:
         """A new open question."""
         question, _ = lifecycle.ask(self.room, self.key, parse_ask(ASK))
@@ -110,6 +122,13 @@ class Day:
         path = f"/rooms/{self.room.slug}/questions/{asked.pk}/answer"
         reply = self.browser.post(path, {"choice-0": "0"}, headers={"HX-Request": "true"})
         assert reply.status_code == 200, reply.content
+
+    def _ask_after(self, read: Callable[[], Any]) -> None:
+        read()
+        self.ask()
+
+    def _settle_one(self) -> None:
+        self._answer(self.ask())
 
     def _last_id(self) -> str:
         newest = self.room.questions.order_by("-position")[1:2]

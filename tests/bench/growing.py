@@ -23,7 +23,7 @@ from django.db.utils import load_backend
 from django.test.utils import CaptureQueriesContext
 
 from bridge import env
-from rooms import lifecycle
+from rooms import history, lifecycle, notices, readers, recalling
 from rooms.management import demo
 from rooms.models import Room
 from tests.bench.daily import Day
@@ -35,6 +35,9 @@ PEOPLE = 20
 DAYS = 120
 # In every other room, one of them an open question.
 ENTRIES_ELSEWHERE = 20
+
+# For whoever follows the rooms to have read all of that past; a million entries take some minutes.
+LONG_ENOUGH_SECONDS = 3_600
 
 # By deed and size: milliseconds by the clock, of this process's CPU, and queries.
 Figures = dict[str, dict[str, dict[str, float]]]
@@ -97,7 +100,8 @@ def measure_in_turn(bridges: list[Bridge], repetitions: int) -> Figures:
     """Each repetition goes through all bridges, beginning with another one each time, so that whatever else
     the machine does hits all alike."""
     figures: Figures = {}
-    for deeds in zip(*(bridge.day.deeds() for bridge in bridges), strict=True):
+    days = [[*bridge.day.deeds(), *bridge.day.deeds_of_history()] for bridge in bridges]
+    for deeds in zip(*days, strict=True):
         counts: dict[str, int] = {}
         seconds: dict[str, list[tuple[float, float]]] = {bridge.size.name: [] for bridge in bridges}
         in_turn = deque(zip(bridges, deeds, strict=True))
@@ -217,6 +221,11 @@ def populate(size: Size) -> Day:
         _seed(lifecycle.create_room(f"room-{number:04}", members=members), ENTRIES_ELSEWHERE, 1)
     room = lifecycle.create_room("ops", members=people)
     _seed(room, size.entries, size.open)
+    history.catch_up(LONG_ENOUGH_SECONDS)
+    while any(readers.news_for(recalling.READER)):  # a batch at a time
+        recalling.catch_up(LONG_ENOUGH_SECONDS)
+    for _ in range(size.entries // readers.BATCH + 1):
+        notices.read()
     if connection.vendor == "postgresql":
         # As autovacuum does in the life of a real database.
         with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
 """How the bridge behaves as its past, its rooms and its open questions grow.
 
-    python -m tests.bench.growth            # a quarter of an hour; --quick takes a minute
+    python -m tests.bench.growth            # half an hour; --quick takes four minutes
 
 Each size is a database of its own, on SQLite and on PostgreSQL. The table shows the median of every deed of
 an ordinary day, how it compares with that of the smallest size, by the clock and by this process's CPU, and
@@ -48,7 +48,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes, a minute in all")
+    parser.add_argument("--quick", action="store_true", help="small sizes, four minutes in all")
     parser.add_argument("--database", choices=KINDS, help="only this one; both by default")
     parser.add_argument("--repetitions", metavar="N", type=int, default=REPETITIONS)
     parser.add_argument(

@@ -1,6 +1,7 @@
-"""What was measured: one value for each target, measure and round; quoted are medians over the rounds."""
+"""What was measured: one value for each target, measure and round, or turn of one; quoted are medians."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from statistics import median
 
 
@@ -14,14 +15,18 @@ class Record:
     def add(self, target: str, measure: str, value: float) -> None:
         self.values[target][measure].append(value)
 
+    def of(self, target: str, measure: str) -> list[float]:
+        """In the order of the rounds; nothing of what was not measured."""
+        return self.values.get(target, {}).get(measure, [])
+
     def median(self, target: str, measure: str) -> float | None:
         """None for what was not measured."""
-        values = self.values.get(target, {}).get(measure)
+        values = self.of(target, measure)
         return median(values) if values else None
 
-    def total(self, measure: str) -> float:
-        """Over all targets and rounds."""
-        return sum(sum(measured.get(measure, ())) for measured in self.values.values())
+    def total(self, measure: str, targets: Collection[str]) -> float:
+        """Over all rounds of these targets."""
+        return sum(sum(self.of(target, measure)) for target in targets)
 
 
 # ---- the names of the measures, all in seconds, bytes or pieces

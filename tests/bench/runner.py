@@ -7,7 +7,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.connections import Failed
@@ -17,45 +18,100 @@ from tests.bench.scenarios import Scenario
 from tests.bench.services import Service
 from tests.bench.targets import OPEN_FILES, Target
 
-# In this order: what memory one more page or agent costs is seen only in a process that had none before.
-SCENARIOS: dict[str, tuple[Callable[[Scenario], Awaitable[None]], bool]] = {
-    # name: what it does, and whether it begins with a new process
-    "viewers": (Scenario.measure_viewers, True),
-    "asks": (Scenario.measure_asks, True),
-    "agents": (Scenario.measure_agents, False),
-    "return": (Scenario.measure_return, True),
+SCENARIOS: dict[str, Callable[[Scenario], Awaitable[None]]] = {
+    "viewers": Scenario.measure_viewers,
+    "asks": Scenario.measure_asks,
+    "agents": Scenario.measure_agents,
+    "return": Scenario.measure_return,
 }
 # Those of them that need no questions.
 FAN_OUT = ("viewers", "return")
+# Takes seconds, in which a machine may be half as quick as in the next: all targets do it by turns.
+IN_TURNS = "asks"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A target in one round, with data of its own; its processes come and go with each scenario."""
+
+    target: Target
+    service: Service
+    plan: Plan
+    record: Record
+    round_name: str
+
+    def told(self, name: str) -> AbstractContextManager[None]:
+        return _told(self.record, f"{self.round_name}  {self.target.label}: {name}")
+
+    def takes_part_in(self, name: str) -> bool:
+        return name in FAN_OUT or not self.target.fans_out_only
 
 
 def run(plan: Plan, targets: Sequence[Target], only: Collection[str]) -> Record:
     """Interleaved, so that whatever else this machine does meets all of them alike."""
     _allow_many_files()
     record = Record()
-    for round_number in range(plan.rounds):
+    for number in range(plan.rounds):
         # Another one begins each time.
-        turn = round_number % len(targets)
-        for target in (*targets[turn:], *targets[:turn]):
-            # The others need minutes to get to the edge, and no ratio rests on how they do there.
-            own_plan = plan if target.is_ours or round_number == 0 else plan.without_edge()
-            where = f"round {round_number + 1}/{plan.rounds}  {target.label}"
-            with tempfile.TemporaryDirectory(prefix="ask-bridge-bench-") as folder, _told(record, where):
-                _measure(target, Path(folder), own_plan, record, only, where)
+        turn = number % len(targets)
+        with ExitStack() as stack:
+            opened = []
+            for target in (*targets[turn:], *targets[:turn]):
+                round_name = f"round {number + 1}/{plan.rounds}"
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ask-bridge-bench-"))
+                # The others need minutes to get to the edge, and no ratio rests on how they do there.
+                own_plan = plan if target.is_ours or number == 0 else plan.without_edge()
+                with _told(record, f"{round_name}  {target.label}"):
+                    service = stack.enter_context(target.open(Path(folder)))
+                    opened.append(Opened(target, service, own_plan, record, round_name))
+            for name in filter(only.__contains__, SCENARIOS):
+                measure = _measure_in_turns if name == IN_TURNS else _measure
+                measure(name, [one for one in opened if one.takes_part_in(name)])
     return record
 
 
-def _measure(
-    target: Target, folder: Path, plan: Plan, record: Record, only: Collection[str], where: str
-) -> None:
-    names = [name for name in SCENARIOS if name in only and (not target.fans_out_only or name in FAN_OUT)]
-    with target.open(folder) as service:
+def _measure(name: str, opened: list[Opened]) -> None:
+    """Each in processes of its own, soon after each other."""
+    for one in opened:
         try:
-            for name in names:
-                with _progress(f"{where}: {name}"), _told(record, f"{where}: {name}"):
-                    _run_one(name, target.name, service, plan, record)
+            with _progress(f"{one.round_name}  {one.target.label}: {name}"), one.told(name):
+                one.service.start()
+                asyncio.run(_run(name, [one], SCENARIOS[name]))
         finally:
-            service.kill()
+            one.service.kill()
+
+
+def _measure_in_turns(name: str, opened: list[Opened]) -> None:
+    """All of them at the same time there, one after the other at work."""
+    with ExitStack() as stack:
+        started = []
+        for one in opened:
+            stack.callback(one.service.kill)
+            with one.told(name):
+                one.service.start()
+                started.append(one)
+        if started:
+            with _progress(f"{started[0].round_name}  {name} by turns"):
+                asyncio.run(_run_in_turns(name, started))
+
+
+async def _run_in_turns(name: str, opened: list[Opened]) -> None:
+    await _run(name, opened, Scenario.warm_up)
+    for _ in range(opened[0].plan.bursts):
+        await _run(name, opened, SCENARIOS[name])
+
+
+async def _run(name: str, opened: list[Opened], act: Callable[[Scenario], Awaitable[None]]) -> None:
+    for one in opened:
+        scenario = Scenario(one.target.name, one.service, one.plan, one.record)
+        scenario.connect()
+        gc.disable()  # it would be a pause of ours in the middle of a measurement
+        try:
+            with one.told(name):
+                await act(scenario)
+        finally:
+            gc.enable()
+            scenario.disconnect()
 
 
 @contextmanager
@@ -65,26 +121,6 @@ def _told(record: Record, what: str) -> Iterator[None]:
         yield
     except (Failed, OSError) as failure:
         record.failures.append(f"{what}: {failure}")
-
-
-def _run_one(name: str, target: str, service: Service, plan: Plan, record: Record) -> None:
-    measure, wants_new_process = SCENARIOS[name]
-    if wants_new_process:
-        service.kill()
-    if not service.servers:
-        service.start()
-
-    async def measured() -> None:
-        scenario = Scenario(target, service, plan, record)
-        scenario.connect()
-        gc.disable()  # it would be a pause of ours in the middle of a measurement
-        try:
-            await measure(scenario)
-        finally:
-            gc.enable()
-            scenario.disconnect()
-
-    asyncio.run(measured())
 
 
 @contextmanager

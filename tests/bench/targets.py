@@ -217,24 +217,18 @@ def _needs(*modules: str) -> Callable[[], str]:
 _ASGI = "bridge.asgi:application"
 _EVENTSTREAM_ASGI = f"{EVENTSTREAM}.asgi:application"
 
+# Each of ours beside what it is compared with.
 TARGETS = {
     target.name: target
     for target in (
         Target("daphne", "Ask Bridge, Daphne", _ours(_serve), _needs(), is_ours=True),
-        Target("uvicorn", "Ask Bridge, uvicorn", _ours(_uvicorn(_ASGI)), _needs("uvicorn"), is_ours=True),
-        Target(
-            "scaled",
-            "Ask Bridge, two processes",
-            _ours_scaled(_serve),
-            _no_postgres_and_redis,
-            is_ours=True,
-        ),
         Target(
             "eventstream-daphne",
             "django-eventstream, Daphne",
             _eventstream(_daphne(_EVENTSTREAM_ASGI)),
             _needs("django_eventstream"),
         ),
+        Target("uvicorn", "Ask Bridge, uvicorn", _ours(_uvicorn(_ASGI)), _needs("uvicorn"), is_ours=True),
         Target(
             "eventstream-uvicorn",
             "django-eventstream, uvicorn",
@@ -243,5 +237,12 @@ TARGETS = {
         ),
         Target("raw", "raw asyncio hub", _raw_hub, _needs()),
         Target("nchan", "nginx + nchan", _nchan, _no_nchan, fans_out_only=True),
+        Target(
+            "scaled",
+            "Ask Bridge, two processes",
+            _ours_scaled(_serve),
+            _no_postgres_and_redis,
+            is_ours=True,
+        ),
     )
 }
