@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
-from tests.actors import Agent
+from tests.actors import Agent, eventually
 from tests.browser.test_the_whole_path import TWO_PROMPTS
 from tests.world import World
 
@@ -80,12 +80,34 @@ def test_writing_to_the_agents_without_a_mouse(agent: Agent, room_page: RoomPage
     page.keyboard.type("Please hurry")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(field).to_have_value("")
     expect(field).to_be_focused()
     page.keyboard.type("Please")
     tab_to(page, page.get_by_role("button", name="Send", exact=True))
     page.keyboard.press("Enter")
     expect(page.locator(".message-text")).to_have_count(2)
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
+
+
+def test_what_is_typed_while_a_message_is_on_its_way_begins_the_next(
+    agent: Agent, room_page: RoomPage
+) -> None:
+    page = room_page()
+    held: list[Route] = []
+    page.route("**/messages", lambda route: held.append(route))
+    field = page.get_by_label("Message the agents")
+    field.press_sequentially("Wait for me.")
+    page.keyboard.press("Control+Enter")
+    eventually(lambda: page.title() and held)
+    page.keyboard.type("Go on.")
+    held.pop().continue_()
+    expect(page.locator(".message-text")).to_have_text("Wait for me.")
+    expect(field).to_have_value("Go on.")
+    expect(field).to_be_focused()
+    page.keyboard.type(" Now.")
+    page.unroute("**/messages")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".message-text")).to_have_text(["Go on. Now.", "Wait for me."])
 
 
 def answered_by_ben(agent: Agent, bridge: World, question: dict[str, str]) -> None:

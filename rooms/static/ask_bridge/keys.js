@@ -50,8 +50,7 @@ const actions = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-  if (isSend) event.target.closest("form")?.requestSubmit();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest("form")?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || overlay()?.open) return;
   if (event.key !== "Escape" && event.target.matches(typing)) return;
   const action = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : actions[event.key];

@@ -15,11 +15,6 @@ class SharedSource extends EventTarget {
     const cursors = this.address.searchParams.get("since").split(",").filter(Boolean);
     this.since = new Map(cursors.map((pair) => [pair.split(":")[0], Number(pair.split(":")[1])]));
     this.address.searchParams.delete("since");
-    const { src } = document.getElementById("stream-script");
-    // One worker for each person and language: another one's cards are not for this page.
-    const kind = { name: this.address.search, type: "module" };
-    this.port = "SharedWorker" in window ? new SharedWorker(src, kind).port : askBridgeStream(new MessageChannel());
-    this.port.onmessage = ({ data }) => this.hear(data);
     this.ends = new AbortController();
     const on = (target, name, act) => target.addEventListener(name, act, { signal: this.ends.signal });
     ["focus", "blur", "visibilitychange"].forEach((name) => on(window, name, () => this.tell({})));
@@ -27,14 +22,22 @@ class SharedSource extends EventTarget {
     on(window, "pagehide", () => this.tell({ isLeaving: true }));
     on(window, "pageshow", ({ persisted }) => persisted && this.join());
     on(window, "offline", () => disconnected(0));
-    this.join();
+    const { src } = document.getElementById("stream-script");
+    // One worker for each person and language: another one's cards are not for this page.
+    const kind = { name: this.address.search, type: "module" };
+    const alone = () => askBridgeStream(new MessageChannel());
+    const worker = "SharedWorker" in window ? new SharedWorker(src, kind) : { port: alone() };
+    worker.onerror = () => this.join(alone()); // the server went before the worker had its script
+    this.join(worker.port);
   }
 
   tell(news) {
     this.port.postMessage({ isLooking: document.hasFocus(), ...news });
   }
 
-  join() {
+  join(port = this.port) {
+    this.port = port;
+    this.port.onmessage = ({ data }) => this.hear(data);
     this.tell({ since: this.since, address: this.address.href });
   }
 
@@ -71,8 +74,7 @@ function isOutdated(html, isNew) {
 }
 
 document.addEventListener("htmx:sseBeforeMessage", (event) => {
-  const { type, data } = event.detail;
-  if (isOutdated(data, type === "question" || type === "entry")) event.preventDefault();
+  if (isOutdated(event.detail.data, ["question", "entry"].includes(event.detail.type))) event.preventDefault();
 });
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {

@@ -18,9 +18,7 @@ const sight = new IntersectionObserver((entries) => {
   pill().textContent = inWords(unseen.size);
 });
 
-document.addEventListener("click", ({ target }) => {
-  if (target === pill()) [...unseen][0].scrollIntoView({ block: "center" });
-});
+addEventListener("click", ({ target }) => target === pill() && [...unseen][0].scrollIntoView({ block: "center" }));
 
 // A settled card's sentence is its badge, once htmx has put it there.
 function announce() {

@@ -57,9 +57,8 @@ function take(block) {
   const message = { event: fields.event, data: fields.data.join("\n"), room, revision: Number(revision) };
   if (revision) heard.set(room, message.revision);
   else heard.delete(room); // gone: nothing to come back for
-  const [speaker] = [...tabs.keys()].slice(-1);
-  const isSeen = [...tabs.values()].some(Boolean);
-  tabs.forEach((_, port) => port.postMessage({ ...message, speaks: !isSeen && port === speaker }));
+  const speaker = [...tabs.values()].some(Boolean) ? null : [...tabs.keys()].at(-1); // nobody who is looked at
+  tabs.forEach((_, port) => port.postMessage({ ...message, speaks: port === speaker }));
 }
 
 // A tab is at the revisions that its page was made from. If that is older, all is told again from there: who knows
