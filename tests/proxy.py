@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from threading import Thread
+from threading import Lock, Thread
 
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -15,6 +15,7 @@ class Proxy:
         self.site_port = site_port
         self.requests: list[str] = []
         self._state = "passing"
+        self._lock = Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._sockets: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -28,11 +29,12 @@ class Proxy:
 
     def cut(self) -> None:
         """Every connection ends now; new ones pass."""
-        for pair in self._pairs:
+        with self._lock:
+            pairs, self._pairs = self._pairs, []
+        for pair in pairs:
             for end in pair:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)
-        self._pairs.clear()
 
     def refuse(self) -> None:
         """A proxy whose site is away: 503 for everybody."""
@@ -41,8 +43,8 @@ class Proxy:
 
     def freeze(self) -> None:
         """A cable that was pulled: nothing passes, nobody is told, and today's connections stay dead."""
-        self._state = "frozen"
-        self._pairs = []
+        with self._lock:
+            self._state, self._pairs = "frozen", []
 
     def heal(self) -> None:
         """From now on new connections pass."""
@@ -64,15 +66,27 @@ class Proxy:
     def _serve(self, client: socket.socket) -> None:
         with suppress(OSError):
             if self._state == "refusing":
-                client.recv(65536)
-                client.sendall(REFUSAL)
-                client.shutdown(socket.SHUT_WR)
+                self._turn_away(client)
             elif self._state == "passing":
-                pair = (client, socket.create_connection(("127.0.0.1", self.site_port)))
-                self._sockets.append(pair[1])
+                self._pass_on(client)
+
+    def _turn_away(self, client: socket.socket) -> None:
+        client.recv(65536)
+        client.sendall(REFUSAL)
+        client.shutdown(socket.SHUT_WR)
+
+    def _pass_on(self, client: socket.socket) -> None:
+        try:
+            pair = (client, socket.create_connection(("127.0.0.1", self.site_port)))
+        except ConnectionRefusedError:
+            self._turn_away(client)
+            return
+        self._sockets.append(pair[1])
+        with self._lock:
+            if self._state == "passing":
                 self._pairs.append(pair)
-                Thread(target=self._pump, args=(*pair, pair), daemon=True).start()
-                self._pump(pair[1], pair[0], pair)
+        Thread(target=self._pump, args=(*pair, pair), daemon=True).start()
+        self._pump(pair[1], pair[0], pair)
 
     def _pump(self, source: socket.socket, target: socket.socket, pair: tuple[socket.socket, ...]) -> None:
         with suppress(OSError):

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.actors import Agent
+from tests.browser.listening import mark_when_listening, until_listening
 from tests.world import PASSWORD, World, world
 
 expect.set_options(timeout=10_000)
@@ -77,6 +78,7 @@ def open_browser(
         site = bridge.site
         context = chromium.new_context(base_url=f"http://127.0.0.1:{site.port}", **options)  # type: ignore[arg-type]
         contexts.append(context)
+        mark_when_listening(context)
         context.on("weberror", lambda error: errors.append(str(error.error)))
         context.on("console", lambda message: errors.extend(violations_in(message.text)))
         if username:
@@ -106,8 +108,8 @@ def room_page(open_browser: Callable[..., BrowserContext], agent: Agent) -> Call
 
     def start(username: str = "ana", **options: object) -> Page:
         page = open_browser(username, **options).new_page()
-        with page.expect_response(lambda response: "/stream" in response.url):
-            page.goto(f"/rooms/{agent.room}")
+        page.goto(f"/rooms/{agent.room}")
+        until_listening(page)
         return page
 
     return start

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent
+from tests.browser.listening import until_listening
 from tests.browser.test_access import expect_no_problems
 from tests.world import World, world
 
@@ -123,8 +124,8 @@ def test_a_card_remembers_and_stays_open_when_the_agent_comes_and_goes(
 ) -> None:
     agent = Agent(bridge.site, "ops", bridge.keys["ops"])
     page = open_browser().new_page()
-    with page.expect_response(lambda response: "/stream" in response.url):
-        page.goto("/rooms/ops")
+    page.goto("/rooms/ops")
+    until_listening(page)
     question = ask(agent, "Delete the old tables of `uploads_2`?", "Keep them")
     card = page.locator(f"#card-{question['id']}")
     card.get_by_text("Asked before: 1 similar answer").click()

@@ -19,7 +19,7 @@ def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: Room
         """(id) => new MutationObserver((_, observer) => {
             if (document.querySelector(".card.is-withdrawn") === null) return;
             observer.disconnect();
-            setTimeout(() => {
+            queueMicrotask(() => {
                 const option = document.querySelector(`#card-${id} .option`);
                 option.dispatchEvent(new PointerEvent("pointerup", {bubbles: true}));
                 option.click();
@@ -61,8 +61,8 @@ def test_the_keyboard_goes_on_from_the_answered_card(agent: Agent, room_page: Ro
 
 
 def test_half_typed_words_outlive_expiry_and_its_delivery(agent: Agent, room_page: RoomPage) -> None:
-    question = agent.ask(timeout_seconds=6)  # enough for opening the page and typing
     page = room_page()
+    question = agent.ask(timeout_seconds=6)  # enough for typing
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")
     card = page.locator(f"#card-{question['id']}")

@@ -1,7 +1,6 @@
 """Running portals: Django projects that are not ours, with Ask Bridge in them."""
 
 import secrets
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.actors import Agent, Person, eventually
-from tests.processes import ROOT, START_SECONDS, Site, clean_environment
+from tests.processes import ROOT, START_SECONDS, Site, clean_environment, free_port
 
 PASSWORD = secrets.token_urlsafe(12)
 ASGI_SERVER = ["-m", "daphne", "-b", "127.0.0.1", "-p", "PORT"]
@@ -51,12 +50,6 @@ class Portal(Site):
         """Somebody who signed in as the portal wants it."""
         kind = type("PortalPerson", (Person,), {"prefix": self.prefix, "login_address": login_address})
         return kind(self, username, password)  # type: ignore[no-any-return]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.actors import Agent, Person
 from tests.browser.conftest import violations_in
+from tests.browser.listening import mark_when_listening, until_listening
 from tests.browser.test_the_whole_path import until_settled
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
@@ -68,13 +69,14 @@ def sign_in(sample: Sample, chromium: Browser) -> Iterator[Callable[[str], Page]
     def start(username: str) -> Page:
         page = chromium.new_page(base_url=f"http://127.0.0.1:{sample.portal.port}")
         pages.append(page)
+        mark_when_listening(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.extend(violations_in(message.text)))
         page.goto(f"{PREFIX}/")
         page.get_by_label("Benutzername").fill(username)
         page.get_by_label("Passwort").fill(PASSWORD)
-        with page.expect_response(lambda response: "/stream" in response.url):
-            page.get_by_role("button", name="Anmelden").click()
+        page.get_by_role("button", name="Anmelden").click()
+        until_listening(page)
         return page
 
     yield start
