@@ -63,8 +63,9 @@ def serve(environment: dict[str, str]) -> Iterator[Callable[..., Site]]:
     sites: list[Site] = []
 
     def start(*arguments: str, **variables: str) -> Site:
-        sites.append(Site(environment | variables, *arguments))
-        return sites[-1]
+        site = Site(environment | variables, *arguments)
+        sites.append(site)
+        return site
 
     yield start
     for site in sites:

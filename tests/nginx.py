@@ -6,22 +6,29 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 
 from tests.actors import Agent, Person, eventually
 from tests.client.certificates import make_certificate
-from tests.processes import ROOT, START_SECONDS, Site, clean_environment, postgres_and_redis_urls
+from tests.metrics import TOKEN, value
+from tests.processes import (
+    ROOT,
+    START_SECONDS,
+    Site,
+    clean_environment,
+    free_port,
+    postgres_and_redis_urls,
+)
 from tests.world import PASSWORD, PEOPLE, World
 
 NAME = "localhost"
-PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "ALLOWED_HOSTS": NAME}
+PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "ALLOWED_HOSTS": NAME, "METRICS_TOKEN": TOKEN}
 
 # What a distribution's nginx.conf has around the included file, and a log that says who served what.
 AROUND = """
@@ -56,19 +63,13 @@ def nginx_program() -> str:
     return found
 
 
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [each.getsockname()[1] for each in taken]
-
-
 class Front:
     """A running nginx with our configuration; for actors it is a site."""
 
     def __init__(self, folder: Path, upstream_ports: Sequence[int], static: Path) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
-        self.port, self.plain_port, *unused = free_ports(4)
+        self.port, self.plain_port, *unused = (free_port() for _ in range(4))
         self.certificate = make_certificate(folder, NAME)
         self.trust = ssl.create_default_context(cafile=self.certificate)
         program = nginx_program()
@@ -167,6 +168,14 @@ class Deployment:
     def sites(self) -> list[Site]:
         return self.bridge.sites
 
+    def wait_until_waiting(self, *counts: int) -> None:
+        """Until so many agents wait in one process and so many in the other, whichever they are."""
+
+        def waiting() -> list[float]:
+            return [value(site, "ask_bridge_waiting_agents", Host=NAME) for site in self.sites]
+
+        eventually(lambda: sorted(waiting()) == sorted(counts))
+
     def agent(self) -> Agent:
         agent = self.bridge.agent()
         agent.site = self.front  # type: ignore[assignment] # speaks as one
@@ -192,7 +201,7 @@ def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
         sites: list[Site] = []
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2):
-            sites.append(Site(environment))
+            sites.append(Site(environment | {"PORT": str(free_port())}))
         bridge = World(environment, sites, [f"room-{number:02}" for number in range(rooms)])
         front = Front(folder / "nginx", [site.port for site in sites], data / "static")
         stack.callback(front.end)
@@ -203,17 +212,3 @@ def read_until(lines: IO[str], text: str) -> None:
     """Up to the line with this text; a stream that ends before fails."""
     while text not in (line := lines.readline()):
         assert line, "the stream ended"
-
-
-class Stopwatch:
-    def __init__(self) -> None:
-        self.started = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
-
-
-def best_of(count: int, measure: Any) -> float:
-    """The shortest of several: what the way itself costs, without what else this machine is busy with."""
-    return min(measure() for _ in range(count))

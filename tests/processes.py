@@ -2,15 +2,17 @@
 
 import json
 import os
+import random
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from html import unescape
 from http.client import HTTPConnection, HTTPMessage
@@ -24,6 +26,17 @@ import redis
 ROOT = Path(__file__).resolve().parents[1]
 # A first start on a busy machine; a test that needs longer has found something.
 START_SECONDS = 60
+# Below those that the kernel gives to clients: while a site is down, a client that tries to connect could
+# else be given the site's own port, and connect to itself. In any order: other processes try, too.
+PORTS = iter(random.sample(range(20_000, 32_000), 12_000))
+
+
+def free_port() -> int:
+    """One to keep over restarts: the kernel gives it to nobody, and we to nobody else."""
+    for port in PORTS:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.actors import Agent, Person
-from tests.processes import Site, run_manage
+from tests.processes import Site, free_port, run_manage
 from tests.prototypes import Population, copied
 
 # One for all processes of a test run: they share the people.
@@ -123,5 +123,5 @@ def world(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator
         # By the list, not by its members: a test may put a restarted process in another's place.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
-            sites.append(Site(environment))
+            sites.append(Site(environment | {"PORT": str(free_port())}))
         yield World(environment, sites, open_rooms, population)

@@ -18,8 +18,7 @@ from tests.actors import Person
 from tests.bench.connections import HOST, PATIENCE_SECONDS, Failed
 from tests.bench.dialects import AskBridge, Key, Login
 from tests.faults import held
-from tests.faults.sites import free_port
-from tests.processes import ROOT, START_SECONDS, Site
+from tests.processes import ROOT, START_SECONDS, Site, free_port
 
 # How often somebody looks whether a server is there, or gone.
 LOOK_SECONDS = 0.02

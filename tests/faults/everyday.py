@@ -212,6 +212,11 @@ class Everyday:
                 self._send(path, site, "GET", path)
             self._is_at_rest.wait(0.5)
 
+    def look_whether_ready(self) -> None:
+        """All processes at this moment, beside those who look now and then."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda site: self._send("/readyz", site, "GET", "/readyz"), self.bridge.sites))
+
     # ---- afterwards
 
     def statuses(self, what: str) -> dict[int, int]:

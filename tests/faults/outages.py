@@ -41,7 +41,7 @@ class Outages:
         assert set(day.statuses("ask")) == {201}, day.statuses("ask")
         assert set(day.statuses("answer")) == {303}, day.statuses("answer")
         assert max(day.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
-        said = day.readiness_between(gone_at + NOTICED_SECONDS, back_at)
+        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
         later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
         assert share(later, 0.9) < 1, "hints did not come back"
@@ -82,7 +82,10 @@ def take_away(
         time.sleep(BEFORE_SECONDS)
         leave()
         gone_at = time.monotonic()
-        time.sleep(away_seconds)
+        if away_seconds >= 2 * NOTICED_SECONDS:
+            time.sleep(NOTICED_SECONDS)
+            day.look_whether_ready()
+        time.sleep(max(0, gone_at + away_seconds - time.monotonic()))
         come_back()
         back_at = time.monotonic()
         eventually(lambda: all(is_ready(site) for site in bridge.sites), seconds=2 * RECOVERY_SECONDS)

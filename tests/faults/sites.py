@@ -1,28 +1,16 @@
 """Processes of the site that are killed and started again, on the port and the data that they had."""
 
-import random
-import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from tests.processes import Site, clean_environment, run_manage
+from tests.processes import Site, clean_environment, free_port, run_manage
 from tests.prototypes import copied
 from tests.world import World, populate
-
-# Below those that the kernel gives to clients: while the site is down, a client that tries to connect could
-# else be given the site's own port, and connect to itself.
-PORTS = range(20_000, 32_000)
-
-
-def free_port() -> int:
-    while True:
-        with suppress(OSError), socket.create_server(("127.0.0.1", port := random.choice(PORTS))):
-            return port
 
 
 class LoggedSite(Site):

@@ -19,6 +19,8 @@ from tests.world import World
 
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 ROOMS = [f"room-{number}" for number in range(4)]
+# What one key may do.
+ASKS_PER_MINUTE = 600
 
 
 def run_documented(title: str, environment: dict[str, str], backup: Path) -> None:
@@ -36,7 +38,7 @@ def run_documented(title: str, environment: dict[str, str], backup: Path) -> Non
 
 
 class Writers:
-    """Agents that ask and a person who answers, without a pause; they write down what was confirmed."""
+    """Agents that ask and a person who answers, all the time; they write down what was confirmed."""
 
     def __init__(self, bridge: World) -> None:
         self.asked: list[str] = []
@@ -49,7 +51,8 @@ class Writers:
         self._jobs.append(self._pool.submit(self._answer, answering, bridge.person()))
 
     def _ask(self, agent: Agent) -> None:
-        while not self._enough.is_set():
+        # Below the rate that one key may have, however long a backup takes.
+        while not self._enough.wait(60 / ASKS_PER_MINUTE):
             self.asked.append(agent.ask()["id"])
 
     def _answer(self, agent: Agent, person: Person) -> None:

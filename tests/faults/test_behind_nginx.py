@@ -22,12 +22,11 @@ from tests.nginx import (
     Deployment,
     Front,
     SecurePerson,
-    Stopwatch,
-    best_of,
     deployment,
-    free_ports,
     read_until,
 )
+from tests.processes import free_port
+from tests.timing import Stopwatch, best_of
 
 # Buffered, an event would come with the next comment, up to 15 seconds later.
 AT_ONCE_SECONDS = 0.5
@@ -125,11 +124,13 @@ def test_an_answer_reaches_waits_on_both_processes(
 ) -> None:
     question = agent.ask()
     path = f"/api/v1/questions/{question['id']}?wait=50"
-    with agent.waiting(question["id"]) as one, agent.waiting(question["id"]) as other:
-        wait_until_held(agent, 1)
-        person.answer(question, "SQLite")
-        for wait in (one, other):
-            assert wait.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
+    with agent.waiting(question["id"]) as one:
+        deployed.wait_until_waiting(0, 1)  # so nginx knows who has less to do
+        with agent.waiting(question["id"]) as other:
+            deployed.wait_until_waiting(1, 1)
+            person.answer(question, "SQLite")
+            for wait in (one, other):
+                assert wait.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
     # Whichever process took the answer: one of the two waits was held by the other one.
     held_by = eventually(lambda: served if len(served := deployed.front.served(path)) == 2 else None)
     assert set(held_by) == {f"200 127.0.0.1:{site.port} | 200" for site in deployed.sites}
@@ -330,7 +331,7 @@ def test_the_site_hears_about_the_client_from_nginx_alone(tmp_path: Path) -> Non
 
 
 def test_without_any_process_agents_are_told_in_our_shape_when_to_come_back(tmp_path: Path) -> None:
-    front = Front(tmp_path / "nginx", free_ports(2), tmp_path)
+    front = Front(tmp_path / "nginx", [free_port(), free_port()], tmp_path)
     try:
         away = front.request("GET", "/api/v1/questions/q_1?wait=50")
         assert (away.status, away.headers["Retry-After"]) == (503, "1")

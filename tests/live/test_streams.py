@@ -158,6 +158,7 @@ def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: World, agent: A
         done = run_manage(bridge.environment, "shell", "-v0", "-c", revoke)
         assert done.returncode == 0, done.stderr
         revoked_at = time.monotonic()
+        talker.send("busy")
         while events.read() is not None:
             assert time.monotonic() - revoked_at < 30
             talker.send("busy")

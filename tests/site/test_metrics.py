@@ -6,21 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.actors import Agent, eventually
-from tests.processes import Reply, Site
+from tests.metrics import TOKEN, fetch, value
+from tests.processes import Site
 
 Serve = Callable[..., Site]
 
-TOKEN = "a-token-of-the-monitoring"
 PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "METRICS_TOKEN": TOKEN}
-
-
-def fetch(site: Site) -> Reply:
-    return site.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-
-
-def value(site: Site, name: str) -> float:
-    [number] = re.findall(rf"^{re.escape(name)} (\S+)$", fetch(site).text, re.MULTILINE)
-    return float(number)
 
 
 def agent_of(site: Site) -> Agent:

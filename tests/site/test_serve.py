@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.metrics import TOKEN, value
 from tests.processes import Reply, Site
-from tests.site.test_metrics import TOKEN, value
 
 Serve = Callable[..., Site]
 Manage = Callable[..., subprocess.CompletedProcess[str]]

@@ -10,7 +10,8 @@ from time import sleep
 import pytest
 
 from tests.actors import Agent, eventually
-from tests.nginx import Deployment, SecurePerson, Stopwatch, deployment, read_until
+from tests.nginx import Deployment, SecurePerson, deployment, read_until
+from tests.timing import Stopwatch
 
 # Longer than the patience of anything on the way; SOAK_SECONDS=60 is enough to try the test itself.
 QUIET_SECONDS = float(os.environ.get("SOAK_SECONDS") or 600)

@@ -1,0 +1,16 @@
+"""What a running process says of itself to whoever monitors it."""
+
+import re
+
+from tests.processes import Reply, Site
+
+TOKEN = "a-token-of-the-monitoring"
+
+
+def fetch(site: Site, **headers: str) -> Reply:
+    return site.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}", **headers})
+
+
+def value(site: Site, name: str, **headers: str) -> float:
+    [number] = re.findall(rf"^{re.escape(name)} (\S+)$", fetch(site, **headers).text, re.MULTILINE)
+    return float(number)
