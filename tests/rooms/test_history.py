@@ -207,6 +207,23 @@ def test_nothing_new_costs_one_query(question: Question, ana: Any) -> None:
     assert len(queries) == 1
 
 
+def test_what_another_process_did_not_know_of_is_taken_after_it(
+    ask: Callable[..., Question], ana: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(ask(), ana)
+    (older,) = history.news_for(history.READER)
+    answer(ask(), ana)
+
+    def overtaken(reader: str) -> Iterator[News]:
+        for news in news_for(reader):
+            older.take()
+            yield news
+
+    monkeypatch.setattr(history, "news_for", overtaken)
+    history.catch_up()
+    assert HistoryEntry.objects.count() == 1  # what it knew of was for it to write
+
+
 def test_a_round_looks_once_however_much_comes_meanwhile(
     ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
