@@ -84,7 +84,7 @@ class Scale:
 def scale_of_times(seconds: Sequence[float]) -> Scale:
     """From the step below the shortest to the step above the longest."""
     least, most = min(seconds), max(seconds)
-    lowest = max((step for step in STEPS_UP if step <= least), default=STEPS_UP[0])
+    lowest = max((step for step in STEPS_UP[:-1] if step <= least), default=STEPS_UP[0])
     # Longer than a year: beyond the last step there is only the value itself.
     highest = min((step for step in STEPS_UP if step >= most and step > lowest), default=most)
     between = (step for step in STEPS_UP if lowest < step < highest)

@@ -11,6 +11,9 @@ import unicodedata
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_]|[\u0300-\u036f])+")
 
+# Letters since Unicode 8 and 12, which SQLite takes for signs and would drop: databases get their numbers.
+_SIGNS_TO_SQLITE = {code: f"u{code:x}" for code in (*range(0x19B0, 0x19C1), 0x19C8, 0x19C9, 0x1CF2, 0x1CF3)}
+
 # What of a long word counts: PostgreSQL refuses to look for one of 2,000 bytes, and a hash is known by less.
 WORD_LENGTH = 64
 
@@ -28,4 +31,4 @@ def fold(word: str) -> str:
         return word[:WORD_LENGTH].lower()
     letters = unicodedata.normalize("NFKD", word)
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return plain.casefold()[:WORD_LENGTH]
+    return plain.casefold().translate(_SIGNS_TO_SQLITE)[:WORD_LENGTH]

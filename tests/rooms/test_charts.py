@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rooms import charts
@@ -24,6 +24,7 @@ def numbers(text: str) -> list[float]:
 
 @at_leisure
 @given(st.lists(SECONDS, min_size=1, max_size=20))
+@example([365 * 86_400])
 def test_a_scale_of_times_has_room_for_all(seconds: list[float]) -> None:
     scale = charts.scale_of_times(seconds)
     assert len(scale.values) >= 2

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rooms import fulltext, history, lifecycle, search
@@ -133,6 +133,7 @@ def test_any_text_is_a_search(room: Room, typed: str) -> None:
     look([room], q=typed, person=typed, agent=typed)
 
 
+@settings(deadline=None)
 @given(text=st.text() | st.text(st.sampled_from([*" a", *"".join(MARKS)])))
 def test_every_word_has_something_to_find(text: str) -> None:
     assert all(any(letter.isalnum() for letter in word) for word in words_of(text))
@@ -149,6 +150,9 @@ def test_accents_of_their_own_separate_no_words(decide: Callable[..., Question],
         st.characters(categories=("Lu", "Ll", "Lo", "Nd"), max_codepoint=0x2FFF), min_size=1, max_size=8
     )
 )
+@example(word="\u19b0")
+@example(word="\u19c9")
+@example(word="\u1cf2")
 def test_every_word_is_found_as_it_was_written(
     decide: Callable[..., Question], room: Room, word: str
 ) -> None:
