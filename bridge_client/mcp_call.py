@@ -16,7 +16,7 @@ from bridge_client.context import gather
 from bridge_client.errors import ClientError, Unreachable
 from bridge_client.in_flight import InFlight
 from bridge_client.mcp_results import Outcome, failed, outcome_of, remembered, still_open
-from bridge_client.results import Question, Result
+from bridge_client.results import Question, Result, StillOpen
 from bridge_client.retries import Deadline
 
 if TYPE_CHECKING:
@@ -132,6 +132,13 @@ class Call:
             f"Waiting for an answer at {url}" if url else "Waiting for an answer",
         )
 
+    async def wait_in_time(self, question: Question) -> Result:
+        """`wait` for a question that we know: StillOpen also if the bridge says so too late, or nothing."""
+        try:
+            return await self.wait(question.id, question.url)
+        except OutOfTime:
+            return StillOpen(question)
+
     async def settle(self, question_id: str, url: str = "") -> Outcome:
         """`wait` as an outcome, whatever happens."""
         try:
@@ -158,9 +165,8 @@ class Call:
         self._in_flight.start(name, run)
         try:
             while not future.done():
-                await self._ctx.session.report_progress(
-                    round(time.monotonic() - self._started, 3), self.wait_seconds, doing
-                )
+                seconds = time.monotonic() - self._started
+                await self._ctx.session.report_progress(seconds, self.wait_seconds, doing)
                 left = self._end.seconds_left
                 if not left:
                     raise OutOfTime(f"The bridge has not said anything for {self.wait_seconds:g} seconds")

@@ -185,7 +185,7 @@ class McpServer:
         tool_use_id = str(arguments.get("tool_use_id") or call.tool_use_id)
         try:
             question = await call.ask(tool_input.get("questions"), self._agent or AGENT, tool_use_id)
-            result = await call.wait(question.id, question.url)
+            result = await call.wait_in_time(question)
         except ClientError as error:
             return _as_permission(undecided_because(error))
         return _as_permission(decide(result, tool_input, round(call.wait_seconds)))

@@ -320,8 +320,8 @@ def test_near_the_limit_the_model_is_told_to_wait_again(
     command: Command, agent: Agent, person: Person
 ) -> None:
     async def test() -> None:
-        async with connected(command, MCP_TOOL_TIMEOUT="3000") as session:
-            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=3)
+        async with connected(command, MCP_TOOL_TIMEOUT="6000") as session:
+            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=6)
             (question,) = agent.open_questions()
             assert question["agent"]["active"], "the model is about to wait again"
             assert data(result)["status"] == "still_open"
@@ -342,13 +342,13 @@ def test_a_bridge_that_falls_silent_does_not_make_us_late(
     make_command: Callable[..., Command], agent: Agent, front: Front
 ) -> None:
     async def test() -> None:
-        async with connected(make_command(front.url, agent), MCP_TOOL_TIMEOUT="3000") as session:
+        async with connected(make_command(front.url, agent), MCP_TOOL_TIMEOUT="6000") as session:
             front.always = hold_back
-            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=3)
+            result = await session.call_tool("ask_user_question", ASK, read_timeout_seconds=6)
             assert data(result)["status"] == "unreachable"
             question = agent.ask()
             waited = await session.call_tool(
-                "wait_for_answer", {"question_id": question["id"]}, read_timeout_seconds=3
+                "wait_for_answer", {"question_id": question["id"]}, read_timeout_seconds=6
             )
             assert data(waited)["status"] == "still_open"
 
@@ -535,10 +535,10 @@ def test_a_permission_prompt_that_is_replied_to_is_denied_with_the_reply(
 
 def test_a_permission_prompt_that_nobody_answers_is_denied_in_time(command: Command) -> None:
     async def test() -> None:
-        async with connected(command, "--timeout", "1") as session:
-            denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=2))
+        async with connected(command, "--timeout", "3") as session:
+            denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=4))
             assert denied["behavior"] == "deny"
-            assert denied["message"].startswith("Nobody answered within 1 seconds. Do not ask it again")
+            assert denied["message"].startswith("Nobody answered within 2 seconds. Do not ask it again")
 
     run(test)
 
@@ -600,7 +600,7 @@ def test_several_people_vote_and_all_are_named(
     arguments = {**ASK, "care": {"votes": {"needed": 2, "of": ["ana", "ben"]}}}
 
     async def test() -> None:
-        async with connected(command, "--timeout", "5") as session:
+        async with connected(command, "--timeout", "8") as session:
             await session.list_tools()
             calling = asyncio.create_task(session.call_tool("ask_user_question", arguments))
             question = await asked(agent)
