@@ -134,10 +134,10 @@ def test_the_mcp_tool_asks_the_room(claude_with: WhichClaude, room: Agent, ana: 
 def test_near_its_limit_the_mcp_tool_says_how_to_go_on(
     claude_with: WhichClaude, room: Agent, ana: Person
 ) -> None:
+    allowed = ("--allowedTools", "mcp__bridge")
     first = Call("mcp__bridge__ask_user_question", {"questions": [DATABASE]})
     claude = claude_with(first, "Later, then.")
-    flags = ("--mcp-config", mcp_config(room, "--timeout", "2"), "--allowedTools", "mcp__bridge")
-    with claude.running(*flags):
+    with claude.running("--mcp-config", mcp_config(room, "--timeout", "5"), *allowed):
         told = json.loads(claude.script.result_of(first).text)
     assert told["status"] == "still_open"
     asked = room.open_questions()[0]
@@ -145,7 +145,7 @@ def test_near_its_limit_the_mcp_tool_says_how_to_go_on(
     ana.answer(asked, "SQLite")
     second = Call("mcp__bridge__wait_for_answer", {"question_id": asked["id"]})
     claude = claude_with(second)
-    with claude.running(*flags):
+    with claude.running("--mcp-config", mcp_config(room), *allowed):
         told = json.loads(claude.script.result_of(second).text)
     assert (told["status"], told["answers"][0]["selectedOptions"]) == ("answered", ["SQLite"])
 

@@ -215,7 +215,7 @@ def test_person_at_the_terminal_is_faster_than_the_permission_hook(claude_with: 
         settings = hook("PermissionRequest", type="http", url=server.url)
         claude = claude_with(call := ask(DATABASE), settings=settings)
         with claude.interactive() as terminal:
-            eventually(lambda: server.envelopes)
+            eventually(lambda: server.envelopes, PATIENCE_SECONDS)
             terminal.wait_for("Which database?")
             terminal.choose("PostgreSQL")
             assert '"Which database?"="PostgreSQL"' in claude.script.result_of(call)
@@ -227,7 +227,7 @@ def test_escape_stops_a_waiting_hook(claude_with: WhichClaude, tmp_path: Path) -
     settings = hook("PreToolUse", type="command", command=python(WAITING_COMMAND, str(note)))
     claude = claude_with(ask(DATABASE), settings=settings)
     with claude.interactive() as terminal:
-        eventually(lambda: note.exists() and note.read_text() == "waiting")
+        eventually(lambda: note.exists() and note.read_text() == "waiting", PATIENCE_SECONDS)
         terminal.press(ESCAPE)
         eventually(lambda: note.read_text() == "stopped")
 

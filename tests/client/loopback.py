@@ -85,7 +85,7 @@ def _pump(source: socket.socket, target: socket.socket, front: "Front | None" = 
 
 def _hang_up_with(client: socket.socket, bridge: socket.socket) -> None:
     """When the client leaves, so do we."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # TLS that has ended already
         client.recv(1)
     with suppress(OSError):
         bridge.shutdown(socket.SHUT_RDWR)
@@ -188,5 +188,8 @@ def _read(client: socket.socket) -> Request | None:
     method, target, _ = first.split(" ")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     while len(body) < int(headers.get("content-length", 0)):
-        body += client.recv(65536)
+        chunk = client.recv(65536)
+        if not chunk:
+            return None
+        body += chunk
     return Request(method, target, headers, head, body)

@@ -255,7 +255,7 @@ def test_several_people_vote_and_all_are_named(
 def test_votes_that_do_not_agree_are_no_answer(
     command: Command, agent: Agent, person: Person, ben: Person
 ) -> None:
-    with command.start(*GO_ON, "--votes", "2", "--timeout", "3", "--default", "No") as process:
+    with command.start(*GO_ON, "--votes", "2", "--timeout", "6", "--default", "No") as process:
         question = open_question(agent)
         person.answer(question, "Yes")
         ben.answer(question, "No")
@@ -308,6 +308,6 @@ def test_flags_take_the_place_of_all_other_care(command: Command, agent: Agent) 
 
 def test_a_choice_in_the_last_moment_is_waited_for(command: Command, agent: Agent, person: Person) -> None:
     """It can be undone for longer than the question's deadline, and for longer than ours after that."""
-    with command.start(*GO_ON, "--timeout", "3", "--undo", "15") as process:
+    with command.start(*GO_ON, "--timeout", "6", "--undo", "15") as process:
         person.answer(open_question(agent), "Yes")
         assert ends(process, seconds=40)[:2] == (0, "Yes\n")

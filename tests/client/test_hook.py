@@ -495,11 +495,11 @@ def test_too_few_votes_are_no_answer_and_are_said_to_be_few(
     command: Command, agent: Agent, person: Person
 ) -> None:
     command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
-    with command.start("hook", "--timeout", "3", "--headless", stdin=envelope()) as process:
+    with command.start("hook", "--timeout", "6", "--headless", stdin=envelope()) as process:
         person.answer(waiting_question(agent), "SQLite")
         _, printed, _ = ends(process)
     assert hook_output(printed)["permissionDecisionReason"].startswith(
-        "Too few people agreed within 3 seconds"
+        "Too few people agreed within 6 seconds"
     )
 
 

@@ -115,6 +115,7 @@ def test_filters_are_those_of_the_page(
     decide("Delete the database?")
     decide("Ship it?")
     decide("Foreign database?", place=other_room)
+    history.catch_up(5)
     assert [row["question"] for row in rows(browser, q="data")] == ["Delete the database?"]
     assert [row["question"] for row in rows(browser)] == ["Ship it?", "Delete the database?"]
     assert rows(browser, state="expired") == rows(browser, room="lab") == []

@@ -215,7 +215,7 @@ def test_who_answers_by_drops_is_left(settings: Any, monkeypatch: pytest.MonkeyP
 
 def test_who_never_comes_to_the_end_is_left(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 2)
     with dripping(0.05, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n") as port:
         assert len(post(f"http://127.0.0.1:{port}/").text) < outgoing.REPLY_BYTES
 
