@@ -1,7 +1,9 @@
 """Many pages and many agents on one process for a long time: they cost sockets, and nothing that grows."""
 
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,15 @@ from tests.world import PEOPLE, World, world
 
 # Of its own: below the rate of asks that one key may have.
 QUESTIONS_PER_ROOM = 250
+# So that whoever clicks stays below it, too, however quick the site is.
+PAUSE_SECONDS = 0.12
 # How long people and agents who left may still cost anything.
 RELEASE_SECONDS = 5
 STOP_SECONDS = 5
 MEMORY_GROWTH = 0.1
+# More than a process has threads of each kind, and longer than it needs to begin them.
+ASKS_AT_ONCE = 16
+HELD_UP_SECONDS = 1
 # Connections that the test's own requests leave behind for a moment.
 SPARE_SOCKETS = 5
 
@@ -36,7 +43,7 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
     with world("embedded", folder, rooms) as bridge, crowd_at(bridge.site.port) as crowd:
         busy = bridge.agent()
         everybody = Everybody(bridge, crowd, streams, waits)
-        start_all_threads(busy)
+        start_all_threads(busy, folder / "ask-bridge.sqlite3")
         sockets = held.sockets(bridge.site)
         everybody.come()
 
@@ -44,6 +51,7 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
         started = time.monotonic()
         while (elapsed := time.monotonic() - started) < warm_up_seconds + seconds:
             clicks.append(click_to_agent(busy, bridge))
+            time.sleep(PAUSE_SECONDS)
             if elapsed > warm_up_seconds:
                 samples.append(sample(bridge.site))
         assert not crowd.last_words, "waits ended although nobody had answered"
@@ -122,10 +130,16 @@ def click_to_agent(agent: Agent, bridge: World) -> float:
         return time.monotonic() - clicked_at
 
 
-def start_all_threads(agent: Agent) -> None:
-    """A pool makes its threads when they are first needed; from here on none is new."""
-    with ThreadPoolExecutor(64) as pool:
-        list(pool.map(lambda _: agent.open_questions(), range(256)))
+def start_all_threads(agent: Agent, database: Path) -> None:
+    """Threads begin when the others do not keep up, as while the database is held up; later none is new."""
+    # In the threads for requests, and in those for who waits.
+    paths = [f"{agent.path}/questions", f"{agent.path}/questions?wait=0.1"] * ASKS_AT_ONCE
+    with ThreadPoolExecutor(len(paths)) as pool, closing(sqlite3.connect(database)) as held_up:
+        held_up.execute("BEGIN IMMEDIATE")
+        asks = [pool.submit(agent.call, "POST", path, agent.question()) for path in paths]
+        time.sleep(HELD_UP_SECONDS)
+        held_up.rollback()
+    assert {ask.result().status for ask in asks} == {201}
 
 
 def sample(site: Site) -> Sample:
