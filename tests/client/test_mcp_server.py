@@ -19,7 +19,7 @@ from bridge_client.mcp_call import Limits
 from rooms.care import Care
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command, ends
-from tests.client.loopback import Front, hold_back
+from tests.client.loopback import Front, Request, forward, hold_back
 from tests.client.people import skip, submit
 from tests.world import World
 
@@ -536,6 +536,22 @@ def test_a_permission_prompt_that_is_replied_to_is_denied_with_the_reply(
 def test_a_permission_prompt_that_nobody_answers_is_denied_in_time(command: Command) -> None:
     async def test() -> None:
         async with connected(command, "--timeout", "3") as session:
+            denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=4))
+            assert denied["behavior"] == "deny"
+            assert denied["message"].startswith("Nobody answered within 2 seconds. Do not ask it again")
+
+    run(test)
+
+
+def test_a_permission_prompt_that_the_bridge_falls_silent_on_is_denied_in_time(
+    make_command: Callable[..., Command], agent: Agent, front: Front
+) -> None:
+    def hold_back_waits(front: Front, client: socket.socket, request: Request) -> None:
+        (hold_back if request.method == "GET" else forward)(front, client, request)
+
+    async def test() -> None:
+        async with connected(make_command(front.url, agent), "--timeout", "3") as session:
+            front.always = hold_back_waits
             denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=4))
             assert denied["behavior"] == "deny"
             assert denied["message"].startswith("Nobody answered within 2 seconds. Do not ask it again")
