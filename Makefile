@@ -19,7 +19,7 @@ SITE_ENV := HOST PORT DATABASE_URL REDIS_URL SECRET_KEY ALLOWED_HOSTS LANGUAGE_C
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
 # Two at a time, a file each, in the order of tests/conftest.py: most of a test is waiting for something.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20 --repeat-failed
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -11,6 +11,8 @@ from tests import prototypes
 from tests.once import made_once, shared_folder
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
 
+pytest_plugins = ["tests.repeats"]
+
 
 def pytest_configure() -> None:
     """Before there are workers, so that they all hear of the same folder."""
