@@ -37,6 +37,10 @@ def new_answer_id() -> str:
     return _new_id("a")
 
 
+def new_ending_id() -> str:
+    return _new_id("x")
+
+
 def new_message_id() -> str:
     return _new_id("m")
 

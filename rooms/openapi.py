@@ -29,6 +29,7 @@ from rooms.payload import (
     Ask,
     NewMessage,
     ReportedAnswer,
+    ResponseContent,
 )
 from rooms.problems import CONTENT_TYPE as PROBLEM
 from rooms.problems import TITLES
@@ -37,7 +38,7 @@ JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 
 Json = dict[str, Any]
-Given = tuple[str, type | None]  # what it means, and the JSON that comes with it
+Given = tuple[str, Any]  # what it means, and the JSON that comes with it: a type with a name, or None
 
 
 class Problem(TypedDict):
@@ -85,6 +86,9 @@ class Readiness(TypedDict):
     database: str
     channel_layer: NotRequired[str]
 
+
+# JSON inside a text: what `content` holds, where a schema refers to it as its `contentSchema`.
+CONTENTS = (wire.AskUserQuestionContent, wire.AskUserQuestionResponseContent, ResponseContent)
 
 EXAMPLE_ASK: Json = {
     "agent": {"name": "refactor-bot", "color": "#818cf8"},
@@ -230,7 +234,8 @@ CALLS = (
         "postMessage",
         "Post a message or log line, a question or an answer.",
         description="`type` is `message`, `log`, `AskUserQuestion` or `AskUserQuestionResponse`; "
-        "anything else becomes `message`. The last two take their payload as JSON in `content`.",
+        "anything else becomes `message`. The last two take their payload as JSON in `content`: an `Ask` and "
+        "a `ResponseContent`.",
         parameters=("idempotency_key",),
         takes=NewMessage,
         gives={201: ("The message with its id.", wire.MessageObject)},
@@ -385,7 +390,7 @@ def _operation(call: Call) -> Json:
     return operation
 
 
-def _response(call: Call, description: str, given: type | None) -> Json:
+def _response(call: Call, description: str, given: Any) -> Json:
     content: Json = {}
     if given:
         content[JSON] = {"schema": _schema(given)}
@@ -501,13 +506,13 @@ class _WithoutFieldTitles(GenerateJsonSchema):
         return False
 
 
-def _schema(model: type) -> Json:
+def _schema(model: Any) -> Json:
     return {"type": "object"} if model is dict else _reference("schemas", model.__name__)
 
 
 def _schemas() -> Json:
     """Everything that is sent or given, with all that it consists of."""
-    models: dict[str, Any] = {"Problem": Problem}
+    models: dict[str, Any] = {model.__name__: model for model in (Problem, *CONTENTS)}
     for call in CALLS:
         for model in (call.takes, *(given for _, given in call.gives.values())):
             if model not in (None, dict):

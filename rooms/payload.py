@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from django.utils.translation import gettext
-from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, ValidationInfo, field_validator
 
 from rooms import shapes
 from rooms.care import Care
@@ -170,8 +170,29 @@ class ReportedAnswer(Payload):
         return choices_from_map(answers) if isinstance(answers, dict) else answers
 
 
+def _content_schema(kind: str, schema: str) -> dict[str, Any]:
+    """Says in the API document what the content of messages of this type is."""
+    content = {
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"#/components/schemas/{schema}"},
+    }
+    return {
+        "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
+        "then": {"properties": {"content": content}},
+    }
+
+
 class NewMessage(Payload):
     """A line for the timeline; with type AskUserQuestion its content is a question as JSON."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                _content_schema("AskUserQuestion", "Ask"),
+                _content_schema("AskUserQuestionResponse", "ResponseContent"),
+            ]
+        }
+    )
 
     type: str = "message"
     content: FilledText

@@ -1,6 +1,6 @@
-"""A room's questions, answers and messages in one order: the order in which they were committed.
+"""A room's questions, answers, endings and messages in one order: the order in which they were committed.
 
-Each has a `position`, the room's revision at which it came to be, so three short index reads merge into a
+Each has a `position`, the room's revision at which it came to be, so four short index reads merge into a
 page of the timeline however long the room's past is.
 """
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from rooms.models import Answer, Message, Question, Room
+from rooms.models import Answer, Ending, Message, Question, Room
 from rooms.prepared import Select
 
-Entry = Question | Answer | Message
+Entry = Question | Answer | Ending | Message
 
 # After so many missed changes a page is quicker to load anew than to repair.
 REPLAY_LIMIT = 300
@@ -52,7 +52,7 @@ def last_entry(room: Room) -> tuple[str, int]:
     """Id and position of the newest entry, or the start."""
     newest = [
         model.objects.filter(room=room).order_by("-position").values_list("pk", "position").first()
-        for model in (Question, Answer, Message)
+        for model in (Question, Answer, Ending, Message)
     ]
     return max(filter(None, newest), key=lambda entry: entry[1], default=(START, 0))
 
@@ -61,7 +61,7 @@ def position_of(room: Room, entry_id: str) -> int:
     """Where an entry stands, by its id."""
     if entry_id == START:
         return 0
-    models: dict[str, type[Entry]] = {"q_": Question, "a_": Answer, "m_": Message}
+    models: dict[str, type[Entry]] = {"q_": Question, "a_": Answer, "x_": Ending, "m_": Message}
     # PostgreSQL takes no NUL, not even to look for it.
     model: Any = None if "\x00" in entry_id else models.get(entry_id[:2])
     position = (
@@ -73,11 +73,12 @@ def position_of(room: Room, entry_id: str) -> int:
 
 
 def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
-    """Oldest first: what agents read, answers included."""
+    """Oldest first: what agents read, answers and endings included."""
     after = {"room": room, "position__gt": position, "position__lte": _revision_of(room.pk)}
     entries: list[Entry] = [
         *Question.objects.with_answer().filter(**after).order_by("position")[:limit],
         *Answer.objects.select_related("question").filter(**after).order_by("position")[:limit],
+        *Ending.objects.select_related("question").filter(**after).order_by("position")[:limit],
         *Message.objects.filter(**after).order_by("position")[:limit],
     ]
     return sorted(entries, key=lambda entry: entry.position)[:limit]

@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from django.conf import settings
 from django.urls import get_script_prefix, get_urlconf, reverse
 from pydantic import Field
-from typing_extensions import (
-    TypedDict,
-)  # Python 3.11's own lacks what pydantic needs for the schema
+
+# Python 3.11's own lack what pydantic needs for the schema.
+from typing_extensions import TypeAliasType, TypedDict
 
 from rooms.care import Vote, cast_at
-from rooms.models import Answer, Message, Question
+from rooms.models import Answer, Ending, Message, Question
 from rooms.timeline import Entry
 
 # Makes an absolute address of a path, as `HttpRequest.build_absolute_uri` does.
@@ -23,6 +23,8 @@ Absolute = Callable[[str], str]
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Status = Literal["open", "answered", "declined", "expired", "withdrawn"]
 Kind = Literal["choice", "skip", "reply"]
+Via = Literal["web", "terminal", "api", "default"]
+SenderType = Literal["human", "agent", "system"]
 
 
 class AgentObject(TypedDict):
@@ -71,7 +73,7 @@ class AnswerObject(TypedDict):
 
     kind: Kind
     by: PersonObject | None
-    via: Literal["web", "terminal", "api", "default"]
+    via: Via
     at: Moment
     answers: list[ChoiceObject]
     reason: str | None
@@ -123,14 +125,67 @@ class QuestionList(TypedDict):
     next: str | None
 
 
-class MessageObject(TypedDict):
+class AskUserQuestionContent(PromptObject):
+    """The first prompt in the fields of a flat question, and all of them as `questions`."""
+
+    questions: list[PromptObject]
+
+
+class AskUserQuestionResponseContent(TypedDict):
+    """How a question ended: `status` says which way, `kind` what was given.
+
+    `selectedOptions` are the labels and the texts of their own of all prompts; `answers` keep both apart.
+    Without an answer `kind` is `none`, `via` is null, both lists are empty and `reason` says why.
+    """
+
+    questionMessageId: str
+    selectedOptions: list[str]
+    status: Literal["answered", "declined", "expired", "withdrawn"]
+    kind: Literal["choice", "skip", "reply", "none"]
+    via: Via | None
+    answers: list[ChoiceObject]
+    reason: str | None
+
+
+def _json_of(schema: str) -> Any:
+    """A text that holds JSON of this schema."""
+    reference: dict[str, Any] = {"$ref": f"#/components/schemas/{schema}"}
+    return Field(json_schema_extra={"contentMediaType": "application/json", "contentSchema": reference})
+
+
+class EntryObject(TypedDict):
+    """What every message has in common."""
+
     id: str
     sender: str
-    sender_type: Literal["human", "agent"]
-    type: Literal["message", "log", "AskUserQuestion", "AskUserQuestionResponse"]
-    content: str
     color: str | None
     created_at: Moment
+
+
+class LineMessage(EntryObject):
+    sender_type: Literal["human", "agent"]
+    type: Literal["message", "log"]
+    content: str
+
+
+class QuestionMessage(EntryObject):
+    sender_type: Literal["agent"]
+    type: Literal["AskUserQuestion"]
+    content: Annotated[str, _json_of("AskUserQuestionContent")]
+
+
+class ResponseMessage(EntryObject):
+    """`sender_type` is `system` for a default, and for a question that expired without one."""
+
+    sender_type: SenderType
+    type: Literal["AskUserQuestionResponse"]
+    content: Annotated[str, _json_of("AskUserQuestionResponseContent")]
+
+
+MessageObject = TypeAliasType(
+    "MessageObject",
+    Annotated[LineMessage | QuestionMessage | ResponseMessage, Field(discriminator="type")],
+)
 
 
 class MessageList(TypedDict):
@@ -229,49 +284,96 @@ def message_object(entry: Entry) -> MessageObject:
     """Any entry of the timeline as a message."""
     match entry:
         case Message():
-            return {
-                "id": entry.pk,
-                "sender": entry.sender,
-                "sender_type": entry.sender_type,  # type: ignore[typeddict-item] # a TextChoices value
-                "type": entry.kind,  # type: ignore[typeddict-item] # a TextChoices value
-                "content": entry.content,
-                "color": entry.color or None,
-                "created_at": time(entry.created_at),
-            }
+            return LineMessage(
+                id=entry.pk,
+                sender=entry.sender,
+                sender_type=entry.sender_type,  # type: ignore[typeddict-item] # a TextChoices value
+                type=entry.kind,  # type: ignore[typeddict-item] # a TextChoices value
+                content=entry.content,
+                color=entry.color or None,
+                created_at=time(entry.created_at),
+            )
         case Question():
             return {
                 "id": entry.pk,
                 "sender": entry.agent_name,
                 "sender_type": "agent",
                 "type": "AskUserQuestion",
-                "content": json.dumps(_asked_content(entry), ensure_ascii=False),
+                "content": json.dumps(question_content(entry), ensure_ascii=False),
                 "color": entry.agent_color,
                 "created_at": time(entry.asked_at),
             }
         case Answer():
-            return {
-                "id": entry.pk,
-                "sender": entry.person_name or entry.via,
-                "sender_type": "human",
-                "type": "AskUserQuestionResponse",
-                "content": json.dumps(_response_content(entry), ensure_ascii=False),
-                "color": None,
-                "created_at": time(entry.answered_at),
-            }
+            sender, sender_type = _sender(entry)
+            return _response(entry.pk, sender, sender_type, entry.answered_at, response_content(entry))
+        case Ending():
+            sender_type = cast(SenderType, entry.sender_type)
+            sender = entry.sender or sender_type
+            return _response(entry.pk, sender, sender_type, entry.ended_at, ending_content(entry))
 
 
-def _asked_content(question: Question) -> dict[str, Any]:
+def _response(
+    id: str, sender: str, sender_type: SenderType, at: datetime, content: AskUserQuestionResponseContent
+) -> ResponseMessage:
+    return {
+        "id": id,
+        "sender": sender,
+        "sender_type": sender_type,
+        "type": "AskUserQuestionResponse",
+        "content": json.dumps(content, ensure_ascii=False),
+        "color": None,
+        "created_at": time(at),
+    }
+
+
+def _sender(answer: Answer) -> tuple[str, SenderType]:
+    """Who gave the answer: a person with a login, an agent with its key, or the question's own default."""
+    match answer.via:
+        case Answer.Via.WEB:
+            return answer.person_name, "human"
+        case Answer.Via.DEFAULT:
+            return "system", "system"
+        case _:
+            # A person may have chosen it in the terminal, but only the agent says so.
+            return answer.reported_by or answer.via, "agent"
+
+
+def question_content(question: Question) -> AskUserQuestionContent:
     """The flat fields for readers who know one prompt, and all of them as `questions`."""
-    return {**question.prompts[0], "questions": question.prompts}
+    return cast(AskUserQuestionContent, {**question.prompts[0], "questions": question.prompts})
 
 
-def _response_content(answer: Answer) -> dict[str, Any]:
+def response_content(answer: Answer) -> AskUserQuestionResponseContent:
     return {
         "questionMessageId": answer.question_id,
-        "selectedOptions": [label for choice in answer.choices for label in choice["selectedOptions"]],
-        "status": answer.question.status,
+        "selectedOptions": [text for choice in answer.choices for text in _chosen(choice)],
+        "status": answer.question.status,  # type: ignore[typeddict-item] # a TextChoices value
         "kind": _kind(answer),
-        "via": answer.via,
+        "via": answer.via,  # type: ignore[typeddict-item] # a TextChoices value
         "answers": answer.choices,
         "reason": answer.reason or None,
+    }
+
+
+def _chosen(choice: ChoiceObject) -> list[str]:
+    """Labels, and behind them a text of their own: who reads only this list misses nothing."""
+    own_words = choice.get("customInput")
+    return [*choice["selectedOptions"], *([own_words] if own_words else [])]
+
+
+def ending_content(ending: Ending) -> AskUserQuestionResponseContent:
+    """The same shape for a question that ended without an answer."""
+    status = ending.question.status
+    if status == Question.Status.WITHDRAWN:
+        reason = f"Withdrawn by {ending.sender}." if ending.sender else "Withdrawn."
+    else:
+        reason = "No answer came in time."
+    return {
+        "questionMessageId": ending.question_id,
+        "selectedOptions": [],
+        "status": status,  # type: ignore[typeddict-item] # a TextChoices value
+        "kind": "none",
+        "via": None,
+        "answers": [],
+        "reason": reason,
     }

@@ -19,7 +19,7 @@ is now.
 from rooms.lifecycle.answering import answer, ask_back, decline
 from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
 from rooms.lifecycle.careful import escalate, may_decide, release, undo
-from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.people import Person, ending_by, name_of
 from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
 from rooms.lifecycle.rooms import add_room, archive_room, create_room, post_message, restore_room, say
 from rooms.lifecycle.settling import expire, withdraw, withdraw_open
@@ -50,6 +50,7 @@ __all__ = [
     "create_room",
     "decline",
     "deliver",
+    "ending_by",
     "escalate",
     "expire",
     "hash_of",

@@ -35,7 +35,8 @@ def answer(
             return cast_vote(question, care, user, chosen)
     elif care and care.is_for_people and question.is_open:
         raise NeedsPeople
-    given = Answer(via=via, choices=chosen, **person_fields(user))
+    reported_by = key.label if key and not user else ""
+    given = Answer(via=via, choices=chosen, reported_by=reported_by, **person_fields(user))
     actor = actor_of(user or key, audit.AGENT)
     if care and not user and not question.is_overdue:
         # The agent goes on with what it was told elsewhere, not with what is held and it has not been told.

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
-from rooms.models import PERSON_NAME_LENGTH
+from rooms.audit import Actor, Who
+from rooms.models import PERSON_NAME_LENGTH, AgentKey, AuditEntry, Ending
 
 # What `request.user` is; the pages let only signed-in people come this far.
 Person = AbstractBaseUser | AnonymousUser
@@ -14,6 +15,20 @@ def name_of(user: Person) -> str:
     """The full name where there is one, else the user name."""
     full_name: str = getattr(user, "get_full_name", str)()
     return (full_name or user.get_username())[:PERSON_NAME_LENGTH]
+
+
+# What the timeline calls those whom the audit names.
+SENDER_TYPES = {
+    AuditEntry.ActorType.PERSON: Ending.SenderType.HUMAN,
+    AuditEntry.ActorType.AGENT: Ending.SenderType.AGENT,
+    AuditEntry.ActorType.SYSTEM: Ending.SenderType.SYSTEM,
+}
+
+
+def ending_by(who: Who, actor: Actor) -> Ending:
+    """The end of a question without an answer, in the name of the person, key or system that ended it."""
+    name = actor.name if who is None or isinstance(who, AgentKey) else name_of(who)
+    return Ending(sender=name, sender_type=SENDER_TYPES[actor.type])
 
 
 def person_fields(user: Person | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.database import alias, writing
 from rooms.lifecycle.changes import announce, locked, next_revision
-from rooms.lifecycle.people import Person
+from rooms.lifecycle.people import Person, ending_by
 from rooms.lifecycle.refusals import AlreadySettled
 from rooms.models import Answer, Question, QuestionQuerySet
 from rooms.prepared import Update, insert
@@ -25,7 +25,8 @@ SETTLE = Update(
 
 def withdraw(question: Question, by: audit.Who = None) -> Question:
     """Settle because the agent took its question back, or an admin did."""
-    return settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by, audit.AGENT))
+    actor = actor_of(by, audit.AGENT)
+    return settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor, by=by)
 
 
 def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
@@ -33,7 +34,7 @@ def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
     withdrawn = 0
     for question in questions.open().select_related("room"):
         try:
-            settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by))
+            settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by), by=by)
             withdrawn += 1
         except AlreadySettled:
             continue
@@ -75,7 +76,10 @@ def settle(
     action: Action,
     actor: audit.Actor,
     given: Answer | None = None,
+    *,
+    by: audit.Who = None,
 ) -> Question:
+    """Settle with what was given, or without an answer; `by` names who ended it then."""
     now = timezone.now()
     # What the agent itself reports has reached it.
     told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
@@ -92,6 +96,11 @@ def settle(
                 given.question, given.room_id = settled, question.room_id
                 given.answered_at, given.position = now, revision
                 insert(given)
+            else:
+                ending = ending_by(by, actor)
+                ending.question, ending.room_id = settled, question.room_id
+                ending.ended_at, ending.position = now, revision
+                insert(ending)
             via = {"via": given.via} if given else {}
             audit.record(action, question.room.slug, actor, question.pk, **via)
             # Nobody else can change it before the commit: this is what everybody will read.

@@ -21,7 +21,7 @@ from rooms.colors import color_of
 from rooms.database import alias, writing
 from rooms.management import demo_texts as texts
 from rooms.management.demo_cast import Person, about, agents_of, asked, people_of
-from rooms.models import AgentKey, Answer, AuditEntry, Message, Question, Room
+from rooms.models import AgentKey, Answer, AuditEntry, Ending, Message, Question, Room
 
 # Entries of one commit: few enough that others get their turn, many enough that commits do not count.
 ENTRIES_PER_COMMIT = 2_000
@@ -82,7 +82,7 @@ def refresh_statistics() -> None:
     """As autovacuum would a minute later: PostgreSQL's planner has to know of the new rows."""
     connection = connections[alias()]
     if connection.vendor == "postgresql":
-        tables = [model._meta.db_table for model in (Question, Answer, Message, AuditEntry)]
+        tables = [model._meta.db_table for model in (Question, Answer, Ending, Message, AuditEntry)]
         with connection.cursor() as cursor:
             cursor.execute(f"ANALYZE {', '.join(tables)}")
 
@@ -105,12 +105,14 @@ class Past:
         self._events = 0
         self._questions: list[Question] = []
         self._answers: list[Answer] = []
+        self._endings: list[Ending] = []
         self._messages: list[Message] = []
         self._entries: list[AuditEntry] = []
 
     def store(self) -> None:
         Question.objects.bulk_create(self._questions)
         Answer.objects.bulk_create(self._answers)
+        Ending.objects.bulk_create(self._endings)
         Message.objects.bulk_create(self._messages)
         audit.record_all(self._entries)
         Room.objects.filter(pk=self.room.pk).update(revision=self.revision, changed_at=self._at)
@@ -219,6 +221,12 @@ class Past:
             given.question_id, given.room_id = question.pk, self.room.pk
             given.answered_at, given.position = self._at, question.settled_position
             self._answers.append(given)
+        else:
+            ended = lifecycle.ending_by(None, actor)
+            ended.id = ids.id_at("x", self._at)
+            ended.question_id, ended.room_id = question.pk, self.room.pk
+            ended.ended_at, ended.position = self._at, question.settled_position
+            self._endings.append(ended)
         via = {"via": str(given.via)} if given else {}
         self._record(action, actor, question, **via)
         if given and given.via == Answer.Via.TERMINAL:
@@ -239,7 +247,11 @@ class Past:
                 given = Answer(choices=self._choose(question, service), **by_person)
                 return Action.ANSWERED, person.actor, given
             case "answered in the terminal":
-                given = Answer(choices=self._choose(question, service), via=Answer.Via.TERMINAL)
+                given = Answer(
+                    choices=self._choose(question, service),
+                    via=Answer.Via.TERMINAL,
+                    reported_by=agent.label,
+                )
                 return Action.ANSWERED, actor_of(agent), given
             case "skipped":
                 reason = self._random.choice(texts.SKIP_REASONS)

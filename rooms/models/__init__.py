@@ -10,7 +10,7 @@ from rooms.models.history import Bookmark, HistoryEntry
 from rooms.models.messages import Message
 from rooms.models.notices import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
 from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
-from rooms.models.questions import Answer, Question, QuestionQuerySet
+from rooms.models.questions import Answer, Ending, Question, QuestionQuerySet
 from rooms.models.rooms import AgentKey, AgentKeyQuerySet, Membership, Room, RoomQuerySet
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "AuditEntry",
     "AuditEntryQuerySet",
     "Bookmark",
+    "Ending",
     "HistoryEntry",
     "Membership",
     "Message",

@@ -1,4 +1,4 @@
-"""Questions and their answers.
+"""Questions, their answers, and the endings of those that have no answer.
 
 A question keeps the revision at which it was asked as its `position` in the timeline, the one at which it was
 settled, and the one of its latest change as its `revision`.
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from rooms import ids
 from rooms.care import Vote, decision
 from rooms.models.people import PERSON_NAME_LENGTH
-from rooms.models.rooms import AgentKey, Room
+from rooms.models.rooms import KEY_LABEL_LENGTH, AgentKey, Room
 from rooms.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
 
 
@@ -233,6 +233,8 @@ class Answer(models.Model):
     username = models.CharField(_("username"), max_length=254, blank=True)
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
     via = models.CharField(_("via"), max_length=10, choices=Via)
+    # The label of the key that reported it over the API, as it was then; empty for people and defaults.
+    reported_by = models.CharField(_("reported by"), max_length=KEY_LABEL_LENGTH, blank=True, default="")
     choices = models.JSONField(_("choices"), default=list)
     # Why the question was skipped, or what the person asks back instead of choosing.
     reason = models.TextField(_("reason"), blank=True)
@@ -257,3 +259,36 @@ class Answer(models.Model):
 
     def __str__(self) -> str:
         return gettext("Answer to %(question)s") % {"question": self.question_id}
+
+
+class Ending(models.Model):
+    """The end of a question that has no answer: an entry of the timeline, so that a poll for it ends."""
+
+    class SenderType(models.TextChoices):
+        HUMAN = "human", _("Human")
+        AGENT = "agent", _("Agent")
+        SYSTEM = "system", _("System")
+
+    id = models.CharField(max_length=32, primary_key=True, default=ids.new_ending_id, editable=False)
+    question = models.OneToOneField(
+        Question, models.CASCADE, related_name="ending", verbose_name=_("question")
+    )
+    room = models.ForeignKey(
+        Room, models.CASCADE, related_name="endings", verbose_name=_("room"), db_index=False
+    )
+    # Who ended it, as they were called then; empty where no name is known.
+    sender = models.CharField(_("sender"), max_length=PERSON_NAME_LENGTH, blank=True)
+    sender_type = models.CharField(_("sender type"), max_length=10, choices=SenderType)
+    ended_at = models.DateTimeField(_("ended at"), default=timezone.now)
+    position = models.BigIntegerField()
+
+    class Meta:
+        verbose_name = _("ending")
+        verbose_name_plural = _("endings")
+        ordering = ("room_id", "position")
+        constraints = (
+            models.UniqueConstraint(fields=("room", "position"), name="ask_bridge_ending_position"),
+        )
+
+    def __str__(self) -> str:
+        return gettext("End of %(question)s") % {"question": self.question_id}

@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from rooms.database import alias
 
+KEY_LABEL_LENGTH = 80  # as long as an agent's name, which it often is
+
 
 class RoomQuerySet(models.QuerySet["Room"]):
     def active(self) -> Self:
@@ -93,7 +95,7 @@ class AgentKey(models.Model):
     """A bearer token of an agent, bound to one room; the secret part is stored only as a keyed hash."""
 
     room = models.ForeignKey(Room, models.CASCADE, related_name="keys", verbose_name=_("room"))
-    label = models.CharField(_("label"), max_length=80)
+    label = models.CharField(_("label"), max_length=KEY_LABEL_LENGTH)
     lookup = models.CharField(max_length=16, unique=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)

@@ -97,6 +97,28 @@ def test_agents_find_the_messages(upgraded: Upgraded) -> None:
     assert {"From an agent", "From Ana"} <= {message["content"] for message in messages}
 
 
+def test_agents_find_how_each_old_question_ended(upgraded: Upgraded) -> None:
+    messages = upgraded.agent().call("GET", "/api/v1/rooms/lobby/messages").json()["messages"]
+    responses = {
+        json.loads(message["content"])["questionMessageId"]: message
+        for message in messages
+        if message["type"] == "AskUserQuestionResponse"
+    }
+    senders = {
+        name: (responses[upgraded.ids[name]]["sender"], responses[upgraded.ids[name]]["sender_type"])
+        for name in ("answered", "terminal", "declined", "expired", "default", "withdrawn")
+    }
+    agent_name = upgraded.agent().read(upgraded.ids["withdrawn"])["agent"]["name"]
+    assert senders == {
+        "answered": ("Ana", "human"),
+        "terminal": ("terminal", "agent"),
+        "declined": ("Ben", "human"),
+        "expired": ("system", "system"),
+        "default": ("system", "system"),
+        "withdrawn": (agent_name, "agent"),
+    }
+
+
 def test_keys_open_what_they_opened_and_revoked_ones_nothing(upgraded: Upgraded) -> None:
     assert upgraded.agent("team").open_questions() == []
     refused = upgraded.agent().call("GET", "/api/v1/rooms/lobby/questions", key=upgraded.keys["revoked"])

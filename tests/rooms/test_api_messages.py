@@ -253,13 +253,14 @@ def test_pages_follow_each_other_without_gap_or_overlap(agent: Any, ask: Callabl
     assert found == expected
 
 
-@pytest.mark.parametrize("kind", ["question", "answer", "message"])
+@pytest.mark.parametrize("kind", ["question", "answer", "ending", "message"])
 def test_every_kind_of_entry_is_a_cursor(
     agent: Any, ask: Callable[..., Question], ana: Any, kind: str
 ) -> None:
     entries = {
         "message": post(agent, content="first").json()["id"],
         "answer": lifecycle.decline(ask(), ana).answer.pk,
+        "ending": lifecycle.withdraw(ask()).ending.pk,
         "question": ask().pk,
     }
     last = post(agent, content="last").json()["id"]
@@ -282,6 +283,7 @@ def test_timeline_takes_the_same_number_of_queries_however_long(
 ) -> None:
     for number in range(3):
         lifecycle.decline(ask(), ana)
+        lifecycle.withdraw(ask())
         post(agent, content=f"line {number}")
-    with django_assert_num_queries(5):
-        assert len(ids(agent.get(agent.messages))) == 9
+    with django_assert_num_queries(6):
+        assert len(ids(agent.get(agent.messages))) == 15

@@ -30,7 +30,7 @@ from tests.bench.daily import Day
 from tests.database_threads import all_threads_without_connections
 
 # The tables that grow for ever.
-HISTORY = "ask_bridge_(question|answer|message|auditentry)"
+HISTORY = "ask_bridge_(question|answer|ending|message|auditentry)"
 
 
 def seed(room: Room, entries: int, open_count: int = 3) -> None:

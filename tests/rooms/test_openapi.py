@@ -269,6 +269,43 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
     assert promised == seen
 
 
+def test_content_of_questions_and_responses_fits_its_schema(
+    agent: Any, document: dict[str, Any], ask: Any, ana: Any
+) -> None:
+    """`content` is a text; what is in it has a schema as well."""
+    schemas = document["components"]["schemas"]
+    by_type = {
+        kind: schemas[reference.rpartition("/")[2]]["properties"]["content"]
+        for kind, reference in schemas["MessageObject"]["discriminator"]["mapping"].items()
+    }
+    lifecycle.decline(ask(), ana, "Later.")
+    lifecycle.withdraw(ask(), by=agent.key)
+    lifecycle.expire(ask(timeout_seconds=60))
+    lifecycle.expire(ask(timeout_seconds=60, default={"Which database should we use?": "SQLite"}))
+    choice = {"question": "Which database should we use?", "customInput": "Both"}
+    lifecycle.answer(ask(), [choice], via=Answer.Via.WEB, user=ana)
+    messages = agent.get(agent.messages).json()["messages"]
+    assert len(messages) == 10
+    for message in messages:
+        content = by_type[message["type"]]
+        assert content["contentMediaType"] == JSON
+        assert errors_in(document, content["contentSchema"], json.loads(message["content"])) == []
+
+
+def test_content_to_post_has_a_schema_for_each_type(document: dict[str, Any]) -> None:
+    new_message = document["components"]["schemas"]["NewMessage"]
+    contents = {
+        part["if"]["properties"]["type"]["const"]: part["then"]["properties"]["content"]["contentSchema"]
+        for part in new_message["allOf"]
+    }
+    for kind, content in (
+        ("AskUserQuestion", openapi.EXAMPLE_ASK),
+        ("AskUserQuestionResponse", {"questionMessageId": "q_1", "selectedOptions": ["SQLite"]}),
+    ):
+        assert errors_in(document, contents[kind], content) == []
+        assert errors_in(document, contents[kind], {}) != []
+
+
 def test_every_problem_fits_the_one_schema(
     agent: Any, question: Question, document: dict[str, Any], settings: Any
 ) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rooms import access, frames, lifecycle, timeline
 from rooms.audit import Action
 from rooms.management import demo, demo_texts
-from rooms.models import Answer, AuditEntry, Message, Question, Room
+from rooms.models import Answer, AuditEntry, Ending, Message, Question, Room
 from rooms.payload import check_choices, parse_ask, parse_prompts
 
 ENTRIES = 400
@@ -85,6 +85,8 @@ def test_questions_are_as_the_verbs_leave_them(seeded: Room) -> None:
             assert question.settled_at
             assert question.asked_at < question.expires_at <= question.settled_at
             assert (answer is not None) == (question.default_choices is not None)
+        has_ended = not question.is_open and answer is None
+        assert Ending.objects.filter(question=question).exists() == has_ended
         if answer:
             assert (answer.position, answer.answered_at) == (question.settled_position, question.settled_at)
             if question.status == Question.Status.ANSWERED:
@@ -93,14 +95,17 @@ def test_questions_are_as_the_verbs_leave_them(seeded: Room) -> None:
 
 def test_time_runs_with_the_positions_and_ids_sort_by_it(seeded: Room) -> None:
     entries = timeline.entries_after(seeded, 0, 10_000)
-    times = [
-        getattr(entry, {Question: "asked_at", Answer: "answered_at", Message: "created_at"}[type(entry)])
-        for entry in entries
-    ]
+    time_fields = {
+        Question: "asked_at",
+        Answer: "answered_at",
+        Ending: "ended_at",
+        Message: "created_at",
+    }
+    times = [getattr(entry, time_fields[type(entry)]) for entry in entries]
     assert times == sorted(times)
     assert (times[-1] - times[0]).days > 100
     assert times[-1] <= seeded.changed_at <= timezone.now()
-    for model in (Question, Answer, Message):
+    for model in (Question, Answer, Ending, Message):
         made = [entry.pk for entry in entries if isinstance(entry, model)]
         assert made == sorted(made)
 
