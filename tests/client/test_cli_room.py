@@ -156,6 +156,15 @@ def test_a_question_is_sent_and_its_response_polled(command: Command, agent: Age
     assert content["selectedOptions"] == ["B"]
 
 
+def test_a_poll_for_a_question_ends_when_it_was_withdrawn(command: Command, agent: Agent) -> None:
+    question = agent.ask()
+    assert command.run("withdraw", question["id"]).returncode == 0
+    (response,) = lines(command.run("poll", "--after", question["id"], "--wait").stdout)
+    content = json.loads(response["content"])
+    assert (response["type"], content["questionMessageId"]) == ("AskUserQuestionResponse", question["id"])
+    assert (content["status"], content["selectedOptions"]) == ("withdrawn", [])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -21,7 +21,7 @@ EXAMPLE = re.compile(
 # Where the documents have their site.
 ADDRESS = "http://127.0.0.1:8000"
 # What differs from run to run.
-ID = re.compile(r"\b([qam])_[0-9a-z]{27}\b")
+ID = re.compile(r"\b([qamx])_[0-9a-z]{27}\b")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 # A background reader takes one of its own when it recalls what was answered before.
 REVISION = re.compile(r'("revision": )\d+')

@@ -152,6 +152,31 @@ def test_events_bring_the_timeline_and_resume_where_they_ended(agent: Agent, per
         ]
 
 
+def test_a_poll_ends_when_the_question_is_withdrawn(agent: Agent) -> None:
+    question = agent.ask()
+    with (
+        agent.events() as events,
+        agent.background("GET", f"{agent.path}/messages?after={question['id']}&wait=20") as wait,
+    ):
+        agent.call("DELETE", f"/api/v1/questions/{question['id']}")
+        (response,) = wait.result()["messages"]
+        assert events.next() == response
+    assert (response["type"], response["sender_type"]) == ("AskUserQuestionResponse", "agent")
+    content = json.loads(response["content"])
+    assert (content["questionMessageId"], content["status"]) == (question["id"], "withdrawn")
+    agent.send("afterwards")
+    with agent.events(last_event_id=response["id"]) as events:
+        assert events.next()["content"] == "afterwards"
+
+
+def test_a_poll_ends_when_the_question_expires(agent: Agent) -> None:
+    question = agent.ask(timeout_seconds=0.5)
+    reply = agent.call("GET", f"{agent.path}/messages?after={question['id']}&wait=20").json()
+    (response,) = reply["messages"]
+    assert (response["type"], response["sender_type"]) == ("AskUserQuestionResponse", "system")
+    assert json.loads(response["content"])["status"] == "expired"
+
+
 def test_fifty_answers_at_once_have_one_winner(agent: Agent, people) -> None:
     question = agent.ask()
     form = people[0].form_of(question)
