@@ -59,14 +59,14 @@ def decide(result: Result, tool_input: Mapping[str, Any], waited_seconds: float 
         # Notes of several people have their names in them already.
         name = result.names[0] if len(result.names) == 1 else ""
         return _allow(result.choices, tool_input, name, [])
+    if isinstance(result, Expired) and result.default:
+        return _allow(result.default, tool_input, "", [default_sentence(result)])
+    if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
+        return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
     if isinstance(result, Expired):
-        if result.default:
-            return _allow(result.default, tool_input, "", [default_sentence(result)])
         return Undecided(f"{nobody_decided(result.question)} before the question's deadline")
     if isinstance(result, StillOpen):
-        if waited_seconds is None:
-            return Undecided(nobody_decided_yet(result.question))
-        return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
+        return Undecided(nobody_decided_yet(result.question))
     return Undecided("The question was taken back before it was answered")
 
 

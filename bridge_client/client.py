@@ -17,7 +17,13 @@ from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Choice, Memory, Question, Result
 from bridge_client.retries import Deadline, OnRetry, Retries
 from bridge_client.settings import Settings, check
-from bridge_client.waiting import question_path, say_goodbye, wait_until_settled
+from bridge_client.waiting import (
+    longest_wait,
+    question_deadline,
+    question_path,
+    say_goodbye,
+    wait_until_settled,
+)
 
 # A restart takes a few seconds; a bridge that is away for longer will not be back soon.
 PATIENCE_SECONDS = 30.0
@@ -193,6 +199,23 @@ class Client:
         """`ask` with all its `fields`, then `wait`."""
         question = self.ask(questions, cancellation=cancellation, **fields)
         return self.wait(question.id, wait_seconds, says_goodbye=says_goodbye, cancellation=cancellation)
+
+    def ask_until(
+        self,
+        questions: Prompts,
+        timeout_seconds: float | None,
+        *,
+        cancellation: Cancellation | None = None,
+        **fields: Any,
+    ) -> Result:
+        """Ask a question that is over after `timeout_seconds`, for the bridge as well, and wait for its end.
+
+        The bridge keeps the time and says Expired. StillOpen only comes from a bridge that is out of reach
+        at that moment, or if the same was asked before without a deadline.
+        """
+        deadline = question_deadline(timeout_seconds)
+        question = self.ask(questions, timeout_seconds=deadline, cancellation=cancellation, **fields)
+        return self.wait(question.id, longest_wait(question, timeout_seconds), cancellation=cancellation)
 
     def read(self, question_id: str) -> Question:
         """The question as it is now; no sign of life, and nothing is delivered by it."""

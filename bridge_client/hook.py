@@ -12,6 +12,7 @@ from bridge_client import context, envelopes
 from bridge_client.answers import Decision, choices_from_claude, decide
 from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError
+from bridge_client.waiting import EXPIRY_GRACE_SECONDS, question_deadline
 
 # Long enough for somebody to walk by, short enough for whoever sits at the terminal.
 TIMEOUT_SECONDS = 300.0
@@ -34,8 +35,14 @@ def ask_the_room(
     client: Client,
     timeout_seconds: float = TIMEOUT_SECONDS,
     agent: str = envelopes.AGENT,
+    *,
+    is_headless: bool = False,
 ) -> Decision:
-    """Ask once per tool use, wait, and say what the room decided."""
+    """Ask once per tool use, wait, and say what the room decided.
+
+    Headless the model is told for good that nobody answered, so the question is over as well. At a terminal
+    it stays open while the dialog is shown.
+    """
     tool_input = envelopes.tool_input(envelope)
     started = time.monotonic()
     ask = partial(
@@ -44,11 +51,14 @@ def ask_the_room(
         agent=agent,
         session_id=str(envelope.get("session_id") or ""),
         context=context.gather(str(envelope.get("cwd") or ""), str(envelope.get("transcript_path") or "")),
+        timeout_seconds=question_deadline(timeout_seconds) if is_headless else None,
     )
     question = ask(tool_use_id=envelopes.tool_use_id(envelope))
     if question.is_used_up and envelopes.has_derived_id(envelope):
         question = ask(tool_use_id=envelopes.next_tool_use_id(envelope))
-    left = max(0.0, timeout_seconds - (time.monotonic() - started))
+    # The bridge says when it is over; not much later Claude Code would end this hook.
+    longest = timeout_seconds + EXPIRY_GRACE_SECONDS if is_headless else timeout_seconds
+    left = max(0.0, longest - (time.monotonic() - started))
     return decide(client.wait(question.id, left), tool_input, timeout_seconds)
 
 

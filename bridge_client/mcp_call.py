@@ -18,6 +18,7 @@ from bridge_client.in_flight import InFlight
 from bridge_client.mcp_results import Outcome, failed, outcome_of, remembered, still_open
 from bridge_client.results import Question, Result, StillOpen
 from bridge_client.retries import Deadline
+from bridge_client.waiting import question_deadline
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -96,9 +97,13 @@ class Call:
     def tool_use_id(self) -> str:
         return str((self._ctx.meta or {}).get(TOOL_USE_KEY) or "")
 
-    async def ask(self, questions: Any, agent: str, tool_use_id: str, care: Any = None) -> Question:
-        """Put the questions into the room, once per tool use."""
+    async def ask(
+        self, questions: Any, agent: str, tool_use_id: str, care: Any = None, *, ends_with_call: bool = False
+    ) -> Question:
+        """Put the questions into the room, once per tool use; with the end of the call as its deadline where
+        nobody can wait for the answer afterwards."""
         context = gather(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+        deadline = question_deadline(self._deadline.seconds_left) if ends_with_call else None
         return await self._run(
             lambda cancellation: self._client.ask(
                 {"questions": questions},
@@ -107,6 +112,7 @@ class Call:
                 tool_use_id=tool_use_id,
                 context=context,
                 care=care,
+                timeout_seconds=deadline,
                 cancellation=cancellation,
             ),
             "Asking",
@@ -119,12 +125,12 @@ class Call:
         except ClientError as error:
             return failed(error)
 
-    async def wait(self, question_id: str, url: str = "") -> Result:
+    async def wait(self, question_id: str, url: str = "", until: Deadline | None = None) -> Result:
         """What became of the question, or StillOpen when the time is nearly over."""
         return await self._run(
             lambda cancellation: self._client.wait(
                 question_id,
-                self._deadline.seconds_left,
+                (until or self._deadline).seconds_left,
                 # The model is going to wait again, or the server notices by itself that it does not.
                 says_goodbye=False,
                 cancellation=cancellation,
@@ -132,10 +138,13 @@ class Call:
             f"Waiting for an answer at {url}" if url else "Waiting for an answer",
         )
 
-    async def wait_in_time(self, question: Question) -> Result:
-        """`wait` for a question that we know: StillOpen also if the bridge says so too late, or nothing."""
+    async def wait_for_end(self, question: Question) -> Result:
+        """`wait` for a question whose deadline is the end of this call: the bridge says that it has expired.
+
+        StillOpen only if the bridge says that too late, or nothing.
+        """
         try:
-            return await self.wait(question.id, question.url)
+            return await self.wait(question.id, question.url, self._end)
         except OutOfTime:
             return StillOpen(question)
 

@@ -184,8 +184,9 @@ class McpServer:
             return _as_permission(other_tool(tool_name, tool_input, is_allowed=self._allows_others))
         tool_use_id = str(arguments.get("tool_use_id") or call.tool_use_id)
         try:
-            question = await call.ask(tool_input.get("questions"), self._agent or AGENT, tool_use_id)
-            result = await call.wait_in_time(question)
+            name = self._agent or AGENT
+            question = await call.ask(tool_input.get("questions"), name, tool_use_id, ends_with_call=True)
+            result = await call.wait_for_end(question)
         except ClientError as error:
             return _as_permission(undecided_because(error))
         return _as_permission(decide(result, tool_input, round(call.wait_seconds)))

@@ -33,8 +33,9 @@ def ask_bridge_can_use_tool(
         options = ClaudeAgentOptions(can_use_tool=ask_bridge_can_use_tool(client, room="ops"))
 
     Any other tool goes to `others`, or is allowed. Whoever gives a `session_id` that survives a crash gets
-    the same question, and its answer, when the same tool use is asked for again. When the SDK gives up on
-    the callback, the room is told at once that nobody waits any more.
+    the same question, and its answer, when the same tool use is asked for again. After `timeout` seconds the
+    model is told that nobody answered, and the question has expired. When the SDK gives up on the callback,
+    the room is told at once that nobody waits any more.
     """
     client = client.in_room(room) if room else client
     # Ids of tool uses are unique within a session only, depending on the model's provider.
@@ -68,9 +69,9 @@ async def _ask(client: Client, tool_input: dict[str, Any], timeout: float, **fie
     """Ask and wait in a thread, which a cancellation of this coroutine ends at once."""
     cancellation = Cancellation()
     ask = partial(
-        client.ask_and_wait,
+        client.ask_until,
         {"questions": tool_input.get("questions")},
-        wait_seconds=timeout,
+        timeout,
         cancellation=cancellation,
         **fields,
     )

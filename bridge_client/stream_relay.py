@@ -172,9 +172,9 @@ class Relay:
         """What the room decided, and the answers alone."""
         timeout_seconds = self._options.timeout_seconds
         try:
-            result = self._client.ask_and_wait(
+            result = self._client.ask_until(
                 {"questions": tool_input.get("questions")},
-                wait_seconds=timeout_seconds,
+                timeout_seconds,
                 cancellation=cancellation,
                 agent=self._options.agent,
                 session_id=self._session_id,

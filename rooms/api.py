@@ -101,6 +101,7 @@ def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> Http
 
 def look_for_result(question: Question) -> None:
     """A wait of no seconds: a sign of life, and the delivery of what is there."""
+    question = lifecycle.expire_if_due(question)
     if question.is_open:
         lifecycle.wait_started(question.pk)
     else:

@@ -21,6 +21,12 @@ from rooms.models import AgentKey, Answer, Question
 from rooms.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.waits import wait_until_settled
 
+# A question with a deadline is settled at it. This is only for one that was decided at the last moment and
+# can still be undone; it has to fit between `timeout` and the longer one of Claude Code, 15 seconds later.
+EXPIRY_GRACE_SECONDS = 10
+# The least that an ask takes as its deadline is more than 0.
+SHORTEST_DEADLINE_SECONDS = 0.001
+
 
 async def claude_code(exchange: Exchange, room: str) -> None:
     """Ask the room what Claude Code asks, and reply as a hook would; `{}` leaves everything as it was."""
@@ -36,12 +42,16 @@ async def claude_code(exchange: Exchange, room: str) -> None:
 
 async def _ask_the_room(exchange: Exchange, envelope: dict[str, Any]) -> None:
     seconds = _timeout_seconds(exchange.request)
-    question_id = await in_database(_ask, exchange.request, envelope)
-    question = await wait_until_settled(exchange, question_id, seconds, exchange.keep_alive)
+    is_headless = exchange.request.GET.get("headless") == "1"
+    # Where the model is told for good that no answer came, the question is over at the same moment. At a
+    # terminal it stays open: the dialog takes over.
+    deadline_seconds = max(seconds, SHORTEST_DEADLINE_SECONDS) if is_headless else None
+    question_id = await in_database(_ask, exchange.request, envelope, deadline_seconds)
+    longest = seconds + EXPIRY_GRACE_SECONDS if is_headless else seconds
+    question = await wait_until_settled(exchange, question_id, longest, exchange.keep_alive)
     if question is None:
         return
     decision = _decide(question, envelope, seconds, exchange.request)
-    is_headless = exchange.request.GET.get("headless") == "1"
     output = envelopes.output(envelope["hook_event_name"], decision, is_headless)
     await exchange.respond_json(output or {})
     if question.is_open:
@@ -62,13 +72,14 @@ def _read_envelope(request: ASGIRequest, room: str) -> dict[str, Any]:
     return envelope if isinstance(envelope, dict) else {}
 
 
-def _ask(request: ASGIRequest, envelope: dict[str, Any]) -> str:
+def _ask(request: ASGIRequest, envelope: dict[str, Any], deadline_seconds: float | None) -> str:
     key = access.key_from_header(request.headers.get("Authorization", ""))
     asked = {
         "agent": {"name": request.GET.get("agent") or envelopes.AGENT},
         "session_id": envelope.get("session_id"),
         "questions": envelopes.tool_input(envelope).get("questions"),
         "context": {"cwd": str(envelope.get("cwd") or "")[:FOLDER_LENGTH]},
+        "timeout_seconds": deadline_seconds,
     }
     question = _ask_as(request, key, {**asked, "tool_use_id": envelopes.tool_use_id(envelope)})
     if question.is_used_up and envelopes.has_derived_id(envelope):

@@ -5,10 +5,12 @@ Always in this order: join the hub, then read the database, then sleep. So nothi
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
+from django.utils import timezone
 
 from rooms import access, api, lifecycle, problems, timeline, wire
 from rooms.database import in_database
@@ -50,20 +52,26 @@ async def wait_until_settled(
     hub.add_wait(question_id, sleeper)
     watching = None
     try:
-        question, sleeper.key_id = await in_database(_start_waiting, exchange.request, question_id)
+        question, sleeper.key_id, due_seconds = await in_database(
+            _start_waiting, exchange.request, question_id
+        )
         watching = exchange.watch(sleeper)
         exchange.rest()
-        deadline = clock() + seconds
+        deadline, due = clock() + seconds, clock() + due_seconds
         while question is None and not sleeper.is_gone and not hub.is_closing:
             if sleeper.is_refused:
                 raise access.BadKey
-            left = deadline - clock()
+            left = min(deadline, due) - clock()
             nap = min(left, COMMENT_SECONDS) if still_waiting else left
             if await sleeper.sleep(nap):
                 question = sleeper.question
                 # When everybody is sent away at once, there is no time to look again for each.
                 if question is None and not hub.is_closing:
                     question = await in_database(_settled_question, question_id)
+            elif nap == left and due < deadline:
+                # Expired at its own deadline, and not only when a sweep comes by.
+                due = math.inf
+                question = await in_database(_settled_question, question_id)
             elif nap == left:
                 break
             elif still_waiting:
@@ -84,19 +92,20 @@ async def wait_until_settled(
     return question
 
 
-def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question | None, int]:
-    """The question if it is settled already, and the key."""
+def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question | None, int, float]:
+    """The question if it is settled already, the key, and in how many seconds the question is due."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
-    question = access.question_of_key(key, question_id)
+    question = lifecycle.expire_if_due(access.question_of_key(key, question_id))
     if not question.is_open:
-        return question, key.pk
+        return question, key.pk, math.inf
     # What settles it meanwhile wakes this wait: it has joined the hub before.
     lifecycle.wait_started(question_id)
-    return None, key.pk
+    expires_at = question.expires_at
+    return None, key.pk, (expires_at - timezone.now()).total_seconds() if expires_at else math.inf
 
 
 def _settled_question(question_id: str) -> Question | None:
-    question = _read_question(question_id)
+    question = lifecycle.expire_if_due(_read_question(question_id))
     return None if question.is_open else question
 
 

@@ -180,7 +180,10 @@ class Agent:
         return self.call("GET", f"{self.prefix}/api/v1/questions/{question_id}").json()
 
     def open_questions(self) -> list[Any]:
-        return self.call("GET", f"{self.path}/questions?status=open").json()["questions"]
+        return self.questions("open")
+
+    def questions(self, status: str) -> list[Any]:
+        return self.call("GET", f"{self.path}/questions?status={status}").json()["questions"]
 
     def send(self, content: str, **fields: Any) -> Any:
         body = {"sender": "test-agent", "content": content, **fields}

@@ -12,10 +12,9 @@ from bridge_client import exits
 from bridge_client.commands import care, flags, outcome
 from bridge_client.context import gather
 from bridge_client.errors import SettingsError
+from bridge_client.waiting import longest_wait
 
 TIMEOUT_SECONDS = 300.0
-# The server settles what is due every second; a busy one takes a few, and its default must not be missed.
-EXPIRY_GRACE_SECONDS = 10.0
 
 EPILOG = f"""examples:
   ask-bridge ask "Deploy now?" --option Yes --option "No: wait for the morning" --timeout 600
@@ -78,10 +77,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if question.is_open:
         print(f"ask-bridge: waiting for an answer at {question.url}", file=sys.stderr)
-    # What is decided in the last moment can be undone for a while after it.
-    grace_seconds = EXPIRY_GRACE_SECONDS + (question.care.get("undo_seconds") or 0)
-    longest = None if timeout_seconds is None else timeout_seconds + grace_seconds
-    return outcome.report(client.wait(question.id, longest), as_json=args.json)
+    result = client.wait(question.id, longest_wait(question, timeout_seconds))
+    return outcome.report(result, as_json=args.json)
 
 
 def _question_from_flags(args: argparse.Namespace) -> dict[str, Any]:

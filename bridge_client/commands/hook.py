@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if envelopes.is_report(envelope):
             _print_output(hook.report_the_terminal(envelope, client))
             return exits.OK
-        decision = hook.ask_the_room(envelope, client, args.timeout, args.agent)
+        decision = hook.ask_the_room(envelope, client, args.timeout, args.agent, is_headless=args.headless)
     except ClientError as error:
         _print_decision(envelope, undecided_because(error), args.headless)
         # A bridge that is away will be back; what somebody has to mend is shown in the terminal.

@@ -22,7 +22,7 @@ from rooms.lifecycle.careful import escalate, may_decide, release, undo
 from rooms.lifecycle.people import Person, ending_by, name_of
 from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
 from rooms.lifecycle.rooms import add_room, archive_room, create_room, post_message, restore_room, say
-from rooms.lifecycle.settling import expire, withdraw, withdraw_open
+from rooms.lifecycle.settling import expire, expire_if_due, withdraw, withdraw_open
 from rooms.lifecycle.sweeping import sweep
 from rooms.lifecycle.waiting import (
     LEASE_SECONDS,
@@ -53,6 +53,7 @@ __all__ = [
     "ending_by",
     "escalate",
     "expire",
+    "expire_if_due",
     "hash_of",
     "idempotency_hash_of",
     "may_decide",

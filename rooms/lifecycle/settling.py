@@ -49,6 +49,16 @@ def expire(question: Question) -> Question:
     return settle_undecided(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)
 
 
+def expire_if_due(question: Question) -> Question:
+    """The question as it is now, with its deadline kept to the moment, whenever the next sweep is."""
+    if not question.is_overdue:
+        return question
+    try:
+        return expire(question)
+    except AlreadySettled as settled:
+        return settled.question
+
+
 def settle_in_time(
     question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer
 ) -> Question:

@@ -121,7 +121,7 @@ def test_a_default_says_that_it_is_one() -> None:
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (Expired(QUESTION, []), "deadline"),
+        (Expired(QUESTION, []), "within 300 seconds"),
         (StillOpen(QUESTION), "within 300 seconds"),
         (Withdrawn(QUESTION), "taken back"),
     ],
@@ -131,6 +131,12 @@ def test_nobodys_answer_is_no_answer_and_invites_no_loop(result: Any, words: str
     assert isinstance(decision, Undecided)
     assert words in decision.reason
     assert "Do not ask it again" in decision.message
+
+
+def test_who_did_not_wait_is_told_of_the_deadline() -> None:
+    decision = decide(Expired(QUESTION, []), INPUT)
+    assert isinstance(decision, Undecided)
+    assert decision.reason == "Nobody answered before the question's deadline"
 
 
 # ---- back again ------------------------------------------------------------------------------------------

@@ -140,13 +140,38 @@ def test_when_nobody_answers_the_dialog_takes_over(command: Command, agent: Agen
     assert question["agent"]["active"] is False
 
 
-def test_headless_the_model_is_told_instead(command: Command) -> None:
-    done = command.run("hook", "--timeout", "0.5", "--headless", stdin=envelope())
-    output = hook_output(done.stdout)
-    assert done.returncode == 0
-    assert output["permissionDecision"] == "deny"
-    assert "Nobody answered within 0.5 seconds" in output["permissionDecisionReason"]
-    assert "Do not ask it again" in output["permissionDecisionReason"]
+@pytest.mark.parametrize("seconds", ["0.5", "0"])
+def test_headless_the_model_is_told_instead_and_the_question_is_over(
+    command: Command, agent: Agent, seconds: str
+) -> None:
+    for _ in range(2):  # the same tool use again gets the same end, and is not asked anew
+        done = command.run("hook", "--timeout", seconds, "--headless", stdin=envelope())
+        output = hook_output(done.stdout)
+        assert done.returncode == 0
+        assert output["permissionDecision"] == "deny"
+        assert f"Nobody answered within {seconds} seconds" in output["permissionDecisionReason"]
+        assert "Do not ask it again" in output["permissionDecisionReason"]
+        assert agent.open_questions() == []
+        assert len(agent.questions("expired")) == 1
+
+
+def test_headless_an_expired_request_without_an_id_is_asked_anew(command: Command, agent: Agent) -> None:
+    for count in (1, 2):
+        done = command.run("hook", "--timeout", "0.1", "--headless", stdin=envelope("PermissionRequest"))
+        assert "Nobody answered within 0.1 seconds" in hook_output(done.stdout)["decision"]["message"]
+        expired = agent.questions("expired")
+        assert len(expired) == count
+        # Only then the bridge knows that the agent knows.
+        eventually(lambda asked=expired[-1]: agent.read(asked["id"])["delivered_at"])
+
+
+def test_headless_the_question_of_a_killed_agent_ends_by_itself(command: Command, agent: Agent) -> None:
+    """The deadline went along with the ask: no further word of the agent is needed."""
+    with command.start("hook", "--timeout", "1", "--headless", stdin=envelope()) as process:
+        waiting_question(agent)
+        process.kill()
+        process.wait()
+    eventually(lambda: agent.questions("expired"))
 
 
 def test_a_bridge_that_is_down_opens_the_dialog_within_its_patience(command: Command) -> None:

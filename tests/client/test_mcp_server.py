@@ -533,12 +533,15 @@ def test_a_permission_prompt_that_is_replied_to_is_denied_with_the_reply(
     run(test)
 
 
-def test_a_permission_prompt_that_nobody_answers_is_denied_in_time(command: Command) -> None:
+def test_a_permission_prompt_that_nobody_answers_is_denied_in_time_and_over(
+    command: Command, agent: Agent
+) -> None:
     async def test() -> None:
         async with connected(command, "--timeout", "3") as session:
             denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=4))
             assert denied["behavior"] == "deny"
             assert denied["message"].startswith("Nobody answered within 2 seconds. Do not ask it again")
+        assert len(await asyncio.to_thread(eventually, lambda: agent.questions("expired"))) == 1
 
     run(test)
 

@@ -73,11 +73,13 @@ def test_a_reply_is_denied_with_what_they_ask(client: Client, agent: Agent, pers
     assert result.message.startswith('Ana Costa asks back instead of choosing: "Since when?". Answer that')
 
 
-def test_a_timeout_is_denied_and_frees_the_card(client: Client, agent: Agent) -> None:
+def test_a_timeout_is_denied_and_the_question_is_over(client: Client, agent: Agent) -> None:
     result = asyncio.run(call(ask_bridge_can_use_tool(client, timeout=0.3)))
     assert isinstance(result, sdk.PermissionResultDeny)
     assert "Nobody answered within 0.3 seconds" in result.message
-    assert agent.open_questions()[0]["agent"]["active"] is False
+    assert agent.open_questions() == []
+    (question,) = agent.questions("expired")
+    eventually(lambda: agent.read(question["id"])["delivered_at"])
 
 
 def test_a_bridge_that_is_down_is_denied_without_an_invented_answer(agent: Agent) -> None:
@@ -129,7 +131,7 @@ def test_a_session_that_survives_a_crash_asks_once(
 ) -> None:
     for _ in range(2):
         asyncio.run(call(ask_bridge_can_use_tool(client, timeout=0.1, session_id=session_id)))
-    assert len(agent.open_questions()) == count
+    assert len(agent.questions("expired")) == count
 
 
 def test_parallel_calls_are_questions_of_their_own(client: Client, agent: Agent) -> None:
@@ -139,4 +141,4 @@ def test_parallel_calls_are_questions_of_their_own(client: Client, agent: Agent)
         await asyncio.gather(call(callback, tool_use_id="toolu_1"), call(callback, tool_use_id="toolu_2"))
 
     asyncio.run(both())
-    assert len(agent.open_questions()) == 2
+    assert len(agent.questions("expired")) == 2

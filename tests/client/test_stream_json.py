@@ -217,14 +217,14 @@ def test_a_reply_is_denied_with_what_they_ask(start: Start, agent: Agent, person
         assert result["message"].startswith('Ana Costa asks back instead of choosing: "How large?".')
 
 
-def test_after_the_timeout_the_model_is_told_and_nobody_waits(start: Start, agent: Agent) -> None:
+def test_after_the_timeout_the_model_is_told_and_the_question_is_over(start: Start, agent: Agent) -> None:
     with start(ask(), flags=("--timeout", "0.5"), arguments=("-p", "Go ahead.")) as run:
         assert run.ends() == 0
         (result,) = run.results
         assert result["behavior"] == "deny"
         assert result["message"].startswith("Nobody answered within 0.5 seconds. Do not ask it again")
-        (question,) = agent.open_questions()
-        assert not question["agent"]["active"]
+        assert len(agent.questions("expired")) == 1
+        assert agent.open_questions() == []
 
 
 def test_a_bridge_that_refuses_us_is_no_answer(start: Start) -> None:

@@ -81,7 +81,16 @@ def test_nobody_in_time_is_said_to_a_model_that_has_nobody_else(agent: Agent) ->
     reply = agent.call("POST", path(agent, "?timeout=0.3&headless=1"), envelope())
     output = reply.json()["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
-    assert "Nobody answered" in output["permissionDecisionReason"]
+    assert "Nobody answered within 0.3 seconds" in output["permissionDecisionReason"]
+    assert agent.open_questions() == []
+    (question,) = agent.questions("expired")
+    eventually(lambda: agent.read(question["id"])["delivered_at"])
+
+
+def test_without_a_terminal_no_time_at_all_is_no_answer(agent: Agent) -> None:
+    reply = agent.call("POST", path(agent, "?timeout=0&headless=1"), envelope())
+    assert reply.json()["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert len(agent.questions("expired")) == 1
 
 
 def test_the_same_tool_use_is_asked_once_and_has_its_answer_later(agent: Agent, person: Person) -> None:

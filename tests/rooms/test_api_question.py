@@ -67,6 +67,15 @@ def test_reading_is_no_sign_of_life_and_no_delivery(agent: Any, question: Questi
     assert Question.objects.get().delivered_at is None
 
 
+def test_waiting_past_the_deadline_is_told_of_it_before_any_sweep(
+    agent: Any, ask: Callable[..., Question], make_overdue: Any
+) -> None:
+    question = make_overdue(ask(default={"Which database should we use?": "SQLite"}))
+    reply = agent.get(f"{agent.question(question.pk)}?wait=0").json()
+    assert (reply["status"], reply["answer"]["via"]) == ("expired", "default")
+    assert Question.objects.get().delivered_at is not None
+
+
 def test_waiting_makes_the_agent_active(agent: Any, question: Question) -> None:
     reply = agent.get(f"{agent.question(question.pk)}?wait=0").json()
     assert reply["agent"]["active"] is True
