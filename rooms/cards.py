@@ -27,6 +27,8 @@ CSRF_PLACE = "<!-- csrf token -->"
 
 # Rendered cards to keep: the ones that everybody looks at, about 5 KB each.
 CACHED_CARDS = 2_000
+# The messages that open pages show. A usual one has 1 KB, the largest possible about 150 KB.
+CACHED_MESSAGES = 500
 
 HEADER_SHOWN = 12
 
@@ -263,7 +265,7 @@ def render_lost(
 
 
 def render_message(message: Message) -> SafeString:
-    return render_to_string("ask_bridge/_message.html", {"message": message})
+    return _rendered_message(_CachedMessage(message))
 
 
 def _render(card: Card) -> str:
@@ -290,6 +292,8 @@ def answerer_of(question: Question) -> str | None:
 class _Cached:
     """A question as a key of the cache: two reads of one revision are the same, in one language."""
 
+    _key: tuple[Any, ...]
+
     def __init__(self, question: Question) -> None:
         self.question = question
         # The room's names are on the card and in its addresses, and can change without a revision.
@@ -307,6 +311,25 @@ class _Cached:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Cached) and self._key == other._key
+
+
+class _CachedMessage(_Cached):
+    """A message as a key of the cache: it has no revision, so all of its fields are part of the key."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        fields = (getattr(message, field.attname) for field in Message._meta.concrete_fields)
+        self._key = (*fields, get_language())
+
+    def take_message(self) -> Message:
+        message = self.message
+        del self.message
+        return message
+
+
+@lru_cache(CACHED_MESSAGES)
+def _rendered_message(cached: _CachedMessage) -> SafeString:
+    return render_to_string("ask_bridge/_message.html", {"message": cached.take_message()})
 
 
 @lru_cache(CACHED_CARDS)

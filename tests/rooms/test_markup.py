@@ -1,10 +1,13 @@
 """What agents write stays text: a little Markdown, and nothing that runs, loads or leaves the page."""
 
+from collections.abc import Callable
 from html.parser import HTMLParser
+from time import thread_time
 
 import pytest
 
 from rooms import markup
+from rooms.payload import MESSAGE_LENGTH
 
 
 class Elements(HTMLParser):
@@ -74,3 +77,90 @@ def test_nothing_runs_and_nothing_is_loaded(text: str, render: object) -> None:
     assert {name for name, _ in found.attributes} <= {"href", "target", "rel"}
     for name, value in found.attributes:
         assert name != "href" or value.startswith("https://")
+
+
+# ---- how long it takes -----------------------------------------------------------------------------------
+
+# Units that are repeated to full length: each makes another rule of the parser work hard.
+HOSTILE_UNITS = [
+    *("[", "[]", "[a](", "[a](<b", "![", "[[](x)", "[a][", "[<a", "[`", "[**", "**[", "[a](b)["),
+    *("[a\n", "[a]: u\n", "[a]: ", "[a](b 'c') ", "[a](http://example.org/x) "),
+    *("*", "_", "*a_ ", "*a **a ", "a**b", "x** x* ", "***a ___b ", "*_", "~~a ", "~"),
+    *("`", "` ", "`a``b", "\\", "\\*", "<", "<http:", "<!--", "<![CDATA[", "&", "&amp;", "&#x1"),
+    *(">", "> a\n", "> - ", "- ", "- a\n", "-\n", "1. ", "1. a\n", "* * * a\n", "    a\n"),
+    *("```\n", "``` a\n", "a\n", "a\r", "a  \n", "\n", "---\n", "# ", "a\n=\n", "|a|b|\n|-|-|\n"),
+    *("a:", ":", "{", " ", "\t", "😀", "\0"),
+]
+HOSTILE_TEXTS = {unit: unit * MESSAGE_LENGTH for unit in HOSTILE_UNITS} | {
+    "nested brackets": "[" * (MESSAGE_LENGTH // 2) + "]" * (MESSAGE_LENGTH // 2),
+    "nested parentheses": "[a](" + "(" * MESSAGE_LENGTH,
+    "growing backticks": "".join("a" + "`" * count for count in range(200)),
+    "growing fences": "".join("`" * count + "\n" for count in range(3, 200)),
+    "growing quotes": "".join(">" * count + "a\n" for count in range(200)),
+    "growing lists": "".join("  " * count + "* a\n" for count in range(150)),
+    "lazy quote": "> > > > > > > >" + "a\n" * MESSAGE_LENGTH,
+    "deep list": "- " * 100 + "\n" + "a\n" * MESSAGE_LENGTH,
+    "link references": "".join(f"[r{count}]: u\n" for count in range(800)) + "[r1]" * MESSAGE_LENGTH,
+}
+# Measured 0.07 s at most, and 0.2 s for many of these before there was a bound.
+MOST_CPU_SECONDS = 0.12
+
+
+def just_affordable(text: str, filling: str) -> str:
+    """As much of a hostile text as is still parsed, filled up to full length with a harmless one."""
+
+    def filled(length: int) -> str:
+        return f"{text[:length]} {filling * MESSAGE_LENGTH}"[:MESSAGE_LENGTH]
+
+    low, high = 0, MESSAGE_LENGTH
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (low, middle - 1) if markup.is_too_costly(filled(middle)) else (middle, high)
+    return filled(low)
+
+
+def cpu_seconds(render: Callable[[str], str], text: str) -> float:
+    begun = thread_time()
+    render(text)
+    return thread_time() - begun
+
+
+@pytest.mark.parametrize("hostile", HOSTILE_TEXTS.values(), ids=map(repr, HOSTILE_TEXTS))
+def test_hostile_text_of_full_length_takes_little_cpu(hostile: str) -> None:
+    for text in (hostile[:MESSAGE_LENGTH], just_affordable(hostile, "a"), just_affordable(hostile, ":")):
+        for render in (markup.inline, markup.blocks):
+            # Another try or two for a machine that was busy with something else.
+            assert any(cpu_seconds(render, text) < MOST_CPU_SECONDS for _ in range(3))
+
+
+PLAN = """\
+## {number}. Move the *sessions* out of the database
+
+1. Add `CACHES["sessions"]` to `settings.py`, see [the guide](https://docs.example.org/sessions?step={number}#add).
+2. Deploy with **both** backends; ~~no~~ little downtime.
+   - `web-1` first, then `web-2`
+   - watch `redis_connected_clients` and the error rate
+
+```python
+SESSIONS = {{"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": f"redis://{{host}}:6379/1"}}
+for name in ("web-1", "web-2"):
+    deploy(name, wait=True)  # about a minute each
+```
+
+> Rolling back is `deploy --previous`, and nothing is lost.
+
+"""
+
+
+def test_a_plan_of_full_length_is_still_markdown() -> None:
+    plan = "".join(PLAN.format(number=number) for number in range(100))[:MESSAGE_LENGTH]
+    html = markup.blocks(plan)
+    assert html.count("<ol>") == html.count("<blockquote>") == plan.count("Rolling back")
+    assert html.count("<strong>both</strong>") == plan.count("**both**")
+    assert 'href="https://docs.example.org/sessions?step=19#add"' in html
+
+
+def test_what_is_too_much_to_parse_is_shown_as_it_was_written() -> None:
+    text = "**no** <b>\n" * 1000
+    assert markup.inline(text) == "**no** &lt;b&gt;\n" * 1000
+    assert markup.blocks(text) == f'<p class="as-written">{markup.inline(text)}</p>'
