@@ -12,36 +12,35 @@ from rooms.database import in_database
 
 logger = logging.getLogger(__name__)
 
-# While all that is under way is slow: whether something is due for somebody else.
-LOOK_AGAIN_SECONDS = 2
-# Nobody can hurry a system that looks for a host, or a mail server that says a word now and then. Before the
-# lease ends, so that nobody else has it in hand when it is noted.
-HAND_SECONDS = outbox.LEASE.total_seconds() - 5
+# For a whole delivery. `outgoing` ends after 10 seconds by itself, except while the system looks for a host;
+# a mail server may say a word now and then. Well before the lease ends.
+HAND_SECONDS = 15
 TOO_SLOW = gettext_noop("It took too long.")
 # A process that stops lets what is on its way arrive, but not for longer than anybody waits for it.
 LEAVE_SECONDS = 1
 
 
 class Courier:
-    """One for each process. A receiver that is slow holds up nobody but itself."""
+    """One for each process. A slow receiver delays only itself."""
 
     def __init__(self) -> None:
-        self._rounds: dict[str, asyncio.Task[None]] = {}
+        self._in_flight: dict[asyncio.Task[None], outbox.Parcel] = {}
 
     async def go_round(self) -> None:
-        """Send what is due, and whatever becomes due meanwhile; over when every hand is empty."""
+        """Send what is due, and whatever becomes due meanwhile; returns when nothing is in flight."""
         while True:
-            under_way = dict(self._rounds)
-            free = outbox.THREADS - len(under_way)
-            for parcel in await in_database(outbox.take, free, list(under_way)):
-                target = parcel.notice.target
-                self._rounds[target] = under_way[target] = asyncio.create_task(self._carry(parcel))
-            if not under_way:
+            free = outbox.THREADS - len(self._in_flight)
+            for parcel in await in_database(outbox.take, free, list(self._in_flight.values())):
+                self._in_flight[asyncio.create_task(self._carry(parcel))] = parcel
+            if not self._in_flight:
                 return
-            # As soon as a hand is empty it takes the next; the others do not wait for those that are slow.
+            # As soon as one is over the next begins; nothing waits for those that are slow.
             await asyncio.wait(
-                under_way.values(), timeout=LOOK_AGAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                list(self._in_flight),
+                timeout=outbox.LOOK_FOR_MORE_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
             )
+            self._in_flight = {task: parcel for task, parcel in self._in_flight.items() if not task.done()}
 
     async def _carry(self, parcel: outbox.Parcel) -> None:
         try:
@@ -50,13 +49,11 @@ class Courier:
         except Exception:
             # Its lease runs out, and it is sent again with the same id.
             logger.exception("Could not note what came of notice %s", parcel.notice.pk)
-        finally:
-            del self._rounds[parcel.notice.target]
 
     async def leave(self) -> None:
         """What has not arrived by now is sent again by whoever comes next, with the same id."""
-        if self._rounds:
-            await asyncio.wait(list(self._rounds.values()), timeout=LEAVE_SECONDS)
+        if self._in_flight:
+            await asyncio.wait(list(self._in_flight), timeout=LEAVE_SECONDS)
 
 
 async def _in_own_thread(parcel: outbox.Parcel) -> Exception | None:

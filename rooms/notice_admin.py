@@ -88,9 +88,9 @@ class WebhookAdmin(admin.ModelAdmin):
     search_fields = ("label", "host", "room__name", "room__slug")
     fields = (
         *("room", "label", "kind", "host", "on_asked", "on_settled", "after_minutes", "is_enabled"),
-        *("created_at", "created_by"),
+        *("failures", "paused_until", "created_at", "created_by"),
     )
-    readonly_fields = ("room", "kind", "host", "created_at", "created_by")
+    readonly_fields = ("room", "kind", "host", "failures", "paused_until", "created_at", "created_by")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,19 +1,17 @@
 """The part of the Settings page about notifications beyond the page: what is wanted, and on which devices."""
 
-from collections.abc import Callable
 from datetime import time
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django.utils.translation import get_language, gettext, ngettext
 
-from rooms import mails, notices, outbox, rates, webpush, wishes
+from rooms import mails, notice_tests, notices, rates, webpush, wishes
 from rooms.database import writing
 from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
 from rooms.models.notices import AT_ONCE, OFF
-from rooms.surroundings import retry_later, too_many_in_words
+from rooms.notice_tests import Tried
 
 AS_ELSEWHERE = ""
 # Of nobody's hands: more rows than this come from a script.
@@ -136,42 +134,23 @@ def change_devices(request: HttpRequest) -> str:
 # ---- trying it -------------------------------------------------------------------------------------------
 
 
-def try_out(request: HttpRequest) -> dict[str, str]:
-    """Send a test by the way that the form names, and say in a sentence what came of it."""
+def try_out(request: HttpRequest) -> Tried:
+    """Queue a test for the way that the form names, or say why there is none."""
     rates.check_tests(request.user)
-    user: Any = request.user
     if request.POST.get("channel") == Notice.Channel.MAIL:
-        return {"channel": "mail", **_try_mail(user)}
-    return {"channel": "push", **_try_push(user)}
+        return _try_mail(request.user)
+    return _try_push(request.user)
 
 
-def _try_mail(user: Any) -> dict[str, str]:
-    address = notices.address_of(user)
-    if not address:
-        return {"problem": gettext("Your account has no mail address.")}
-    [problem] = outbox.send_tests([notices.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
-    if problem:
-        return {"problem": problem}
-    return {"said": gettext("Sent to %(address)s.") % {"address": address}}
+def _try_mail(user: Any) -> Tried:
+    if not notices.address_of(user):
+        return {"channel": "mail", "problem": gettext("Your account has no mail address.")}
+    return notice_tests.queue([notices.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
 
 
-def _try_push(user: Any) -> dict[str, str]:
+def _try_push(user: Any) -> Tried:
     devices = list(PushSubscription.objects.filter(user=user))
     if not devices:
-        return {"problem": gettext("Add a device first.")}
-    rows = [notices.push_row(Notice.Kind.TEST, None, device, timezone.now()) for device in devices]
-    problems = zip(devices, outbox.send_tests(rows), strict=True)
-    if wrong := [f"{device.label}: {problem}" for device, problem in problems if problem]:
-        return {"problem": " ".join(wrong)}
-    said = ngettext("Sent to %(count)s device.", "Sent to %(count)s devices.", len(devices))
-    return {"said": said % {"count": len(devices)}}
-
-
-def tried(request: HttpRequest, send: Callable[[], dict[str, str]]) -> HttpResponse:
-    """The sentence alone, for a page that is open."""
-    try:
-        return render(request, "ask_bridge/_tried.html", {"tried": send()})
-    except rates.TooMany as over:
-        outcome = {"problem": f"{too_many_in_words(over)}."}
-        reply = render(request, "ask_bridge/_tried.html", {"tried": outcome}, status=429)
-        return retry_later(reply, over)
+        return {"channel": "push", "problem": gettext("Add a device first.")}
+    now = timezone.now()
+    return notice_tests.queue([notices.push_row(Notice.Kind.TEST, None, device, now) for device in devices])

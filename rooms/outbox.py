@@ -8,26 +8,32 @@
 The promise is "at least once, always with the same id". An attempt is written down before it begins, so one
 that a killed process did not end is known, and is made again when its lease has run out: the receiver may get
 it twice then, and knows by its id (Message-ID, Idempotency-Key, the tag of a push) that it is the same.
+
+Slow receivers do not delay others: a receiver has one delivery in flight, a host a few, and all receivers
+that were slow or failed last time share a few. A receiver that fails again and again is paused.
 """
 
 import logging
 import random
+from collections import Counter
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import connections
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_noop, override
+from django.utils.translation import gettext_noop, override
 
 from rooms import mails, outgoing, webhooks, webpush
 from rooms.database import WIRE_LANGUAGE, alias, writing
 from rooms.letters import Letter, letter_about, letter_to_try
-from rooms.models import Notice, PushSubscription, Question
+from rooms.models import Notice, PushSubscription, Question, Webhook
 from rooms.models.notices import ERROR_LENGTH, OFF
 from rooms.notices import address_of, is_still_theirs
 from rooms.wishes import Wishes, wishes_of
@@ -46,12 +52,24 @@ MOST_ATTEMPTS = 8
 GIVES_UP_AFTER = timedelta(days=1)
 # Somebody with a page open sees the card; it is looked again whether they still have it open.
 LOOK_AGAIN = timedelta(seconds=20)
+# While all that is in flight is slow: whether something is due for another receiver.
+LOOK_FOR_MORE_SECONDS = 2
 # Judged together, though only some are sent at once: many wait for people who have a page open.
 JUDGED_AT_ONCE = 200
 # Long enough to look into a complaint.
 KEPT = timedelta(days=30)
-# Threads that wait for other people's servers. One receiver never has more than one of them.
-THREADS = 4
+# Deliveries in flight, each in a thread that waits for another server: per process, per host (many devices
+# share one push service), and for all receivers together that failed or were slow the last time.
+THREADS = 16
+THREADS_PER_HOST = 4
+THREADS_FOR_SUSPECTS = 4
+# A healthy receiver takes a tenth of it.
+SLOW_SECONDS = 3
+# In a row, of all notices to one receiver. Then it is left alone: for a minute, twice as long after each
+# further failure, but never for longer than an hour.
+FAILURES_BEFORE_PAUSE = 5
+FIRST_PAUSE = timedelta(minutes=1)
+LONGEST_PAUSE = timedelta(hours=1)
 
 Kind, Channel = Notice.Kind, Notice.Channel
 
@@ -62,6 +80,7 @@ class Parcel:
 
     notice: Notice
     send: Callable[[], None]
+    begun: float = field(default_factory=monotonic)
 
 
 # ---- taking ----------------------------------------------------------------------------------------------
@@ -87,20 +106,66 @@ NO_RECEIVER = gettext_noop("The receiver was removed.")
 NEVER_TOLD = gettext_noop("The receiver never heard that it was asked.")
 
 
-def take(most: int, busy: Collection[str] = ()) -> list[Parcel]:
-    """Lease up to so many of what is due, one for each receiver; what is not needed any more is cancelled."""
-    if most <= 0 or not Notice.objects.due().exists():
-        return []
+def take(most: int, busy: Collection[Parcel] = ()) -> list[Parcel]:
+    """Lease up to so many of what is due beside those in flight; what is not needed any more is cancelled."""
+    parcels: list[Parcel] = []
+    # One round may see nothing but the backlog of a receiver that has a delivery in flight by then.
+    while most > len(parcels) and _due(in_flight := [*busy, *parcels]).exists():
+        taken, is_all = _take_some(most - len(parcels), in_flight)
+        parcels += taken
+        if is_all:
+            break
+    return parcels
+
+
+def _take_some(most: int, busy: Collection[Parcel]) -> tuple[list[Parcel], bool]:
+    """Some of what is due, and whether there is nothing else."""
     with writing():
-        due = list(_locked(Notice.objects.due().exclude(target__in=busy))[:JUDGED_AT_ONCE])
-        taken = _judge(due, most)
+        due = list(_locked(_due(busy))[:JUDGED_AT_ONCE])
+        taken = _judge(due, most, busy)
         pks = [notice.pk for notice in taken]
         begun = {"leased_until": timezone.now() + LEASE, "attempts": F("attempts") + 1}
         Notice.objects.filter(pk__in=pks).update(**begun)
         for notice in taken:
             notice.attempts += 1
     languages = _languages(taken)
-    return [Parcel(notice, _sender(notice, languages.get(notice.user_id, ""))) for notice in taken]
+    parcels = [Parcel(notice, _sender(notice, languages.get(notice.user_id, ""))) for notice in taken]
+    return parcels, len(due) < JUDGED_AT_ONCE
+
+
+def _due(busy: Collection[Parcel]) -> QuerySet[Notice]:
+    """What could begin now, beside these deliveries; a test also goes to a receiver that is paused."""
+    in_flight = [parcel.notice for parcel in busy]
+    due = Notice.objects.due().exclude(target__in=[notice.target for notice in in_flight])
+    now = timezone.now()
+    is_paused = Q(webhook__paused_until__gt=now) | Q(subscription__paused_until__gt=now)
+    due = due.filter(Q(kind=Kind.TEST) | ~is_paused)
+    for host, count in Counter(map(_host, in_flight)).items():
+        if count >= THREADS_PER_HOST:
+            due = due.exclude(host)
+    if sum(map(_is_suspect, in_flight)) >= THREADS_FOR_SUSPECTS:
+        due = due.exclude(SUSPECT)
+    return due
+
+
+# Receivers that did not take the last delivery as they should.
+SUSPECT = Q(webhook__failures__gt=0) | Q(subscription__failures__gt=0)
+SUSPECT |= Q(webhook__is_slow=True) | Q(subscription__is_slow=True)
+
+
+def _is_suspect(notice: Notice) -> bool:
+    receiver = notice.webhook or notice.subscription
+    return receiver is not None and (receiver.failures > 0 or receiver.is_slow)
+
+
+def _host(notice: Notice) -> Q:
+    """The server that it goes to, as a condition for others that go there; there is one mail server."""
+    if notice.webhook:
+        return Q(webhook__host=notice.webhook.host)
+    if notice.subscription:
+        parts = urlsplit(notice.subscription.endpoint)
+        return Q(subscription__endpoint__startswith=f"{parts.scheme}://{parts.netloc}/")
+    return Q(channel=notice.channel)
 
 
 def _locked(due: QuerySet[Notice]) -> QuerySet[Notice]:
@@ -111,18 +176,25 @@ def _locked(due: QuerySet[Notice]) -> QuerySet[Notice]:
     return due  # SQLite: the transaction has the file for itself
 
 
-def _judge(due: list[Notice], most: int) -> list[Notice]:
+def _judge(due: list[Notice], most: int, busy: Collection[Parcel]) -> list[Notice]:
     """Those to be sent now; the others are cancelled, put off, or left for the next time."""
     wishes = _wishes_of(due)
     taken: dict[str, Notice] = {}
+    hosts = Counter(_host(parcel.notice) for parcel in busy)
+    suspects = sum(_is_suspect(parcel.notice) for parcel in busy)
     for notice in due:
         match _verdict(notice, wishes):
             case Cancelled(why):
                 _update(notice, cancelled_at=timezone.now(), last_error=why)
             case PutOff(until):
                 _update(notice, next_attempt_at=until)
-            case None if len(taken) < most:
-                taken.setdefault(notice.target, notice)
+            case None if len(taken) < most and notice.target not in taken:
+                host, is_suspect = _host(notice), _is_suspect(notice)
+                is_full = is_suspect and suspects >= THREADS_FOR_SUSPECTS
+                if not is_full and hosts[host] < THREADS_PER_HOST:
+                    taken[notice.target] = notice
+                    hosts[host] += 1
+                    suspects += is_suspect
     return list(taken.values())
 
 
@@ -135,8 +207,8 @@ def _wishes_of(due: list[Notice]) -> Wishes:
 def _verdict(notice: Notice, wishes: Wishes) -> Verdict:
     """Whether it is still true, and may still be said, now that its time has come."""
     now, question = timezone.now(), notice.question
-    if question is None:
-        return None  # somebody asked for a test
+    if question is None:  # a test
+        return Cancelled(TOO_OFTEN) if notice.attempts >= MOST_ATTEMPTS else None
     if notice.channel == Channel.WEBHOOK and (notice.webhook is None or not notice.webhook.is_enabled):
         return Cancelled(NO_RECEIVER)
     if notice.channel == Channel.PUSH and not is_still_theirs(notice):
@@ -247,7 +319,11 @@ def send(parcel: Parcel) -> Exception | None:
 def note(parcel: Parcel, problem: Exception | None) -> None:
     """Write down what came of an attempt."""
     notice, now = parcel.notice, timezone.now()
-    fields: dict[str, Any] = {"leased_until": None, "last_error": in_words(problem)[:ERROR_LENGTH]}
+    sentence = in_words(problem)
+    if problem and notice.subscription and notice.kind == Kind.TEST:
+        # Of several devices, and one that is gone is not there to be named when this is read.
+        sentence = f"{notice.subscription.label}: {sentence}"
+    fields: dict[str, Any] = {"leased_until": None, "last_error": sentence[:ERROR_LENGTH]}
     if problem is None:
         fields["sent_at"] = now
     elif isinstance(problem, outgoing.Refused) or not _may_try_again(notice, now):
@@ -256,8 +332,8 @@ def note(parcel: Parcel, problem: Exception | None) -> None:
         fields |= {"next_attempt_at": now + _pause(notice, problem), "failures": F("failures") + 1}
     with writing():
         Notice.objects.filter(pk=notice.pk, sent_at=None).update(**fields)
-        if notice.subscription:
-            _note_device(notice.subscription, problem)
+        if receiver := notice.webhook or notice.subscription:
+            _note_receiver(receiver, problem, is_slow=monotonic() - parcel.begun > SLOW_SECONDS)
 
 
 def in_words(problem: Exception | None) -> str:
@@ -280,42 +356,46 @@ def _pause(notice: Notice, problem: Exception) -> timedelta:
     return max(backing_off * random.uniform(1 - JITTER, 1 + JITTER), wished)  # noqa: S311 - no secret
 
 
-def _note_device(device: PushSubscription, problem: Exception | None) -> None:
-    kept = PushSubscription.objects.filter(pk=device.pk)
-    if isinstance(problem, outgoing.Gone):
+def _note_receiver(receiver: Webhook | PushSubscription, problem: Exception | None, *, is_slow: bool) -> None:
+    """How it takes what we send, so that others do not wait for it; a success ends its pause."""
+    kept = type(receiver).objects.filter(pk=receiver.pk)
+    if isinstance(receiver, PushSubscription) and isinstance(problem, outgoing.Gone):
         kept.delete()
     elif problem is None:
-        kept.update(last_success_at=timezone.now(), failures=0)
+        succeeded = {"last_success_at": timezone.now()} if isinstance(receiver, PushSubscription) else {}
+        kept.update(failures=0, paused_until=None, is_slow=is_slow, **succeeded)
     else:
-        kept.update(failures=F("failures") + 1)
+        kept.update(failures=F("failures") + 1, is_slow=is_slow)
+        failures = kept.values_list("failures", flat=True).first() or 0
+        if failures >= FAILURES_BEFORE_PAUSE:
+            doublings = min(failures - FAILURES_BEFORE_PAUSE, LONGEST_PAUSE // FIRST_PAUSE)
+            pause = min(FIRST_PAUSE * 2**doublings, LONGEST_PAUSE)
+            kept.update(paused_until=timezone.now() + pause)
 
 
 # ---- all at once -----------------------------------------------------------------------------------------
 
 
 def send_due() -> int:
-    """Send everything that is due, a few at a time, and wait for it; how many were tried."""
+    """Send everything that is due, several at a time, and wait for it; how many were tried."""
     count = 0
     with ThreadPoolExecutor(THREADS, thread_name_prefix="ask-bridge-notices") as pool:
-        while parcels := take(THREADS):
-            for parcel, problem in zip(parcels, pool.map(send, parcels), strict=True):
-                note(parcel, problem)
-            count += len(parcels)
-    return count
+        in_flight: dict[Future[Exception | None], Parcel] = {}
+        while True:
+            for parcel in take(THREADS - len(in_flight), list(in_flight.values())):
+                in_flight[pool.submit(send, parcel)] = parcel
+                count += 1
+            if not in_flight:
+                return count
+            done, _ = wait(in_flight, timeout=LOOK_FOR_MORE_SECONDS, return_when=FIRST_COMPLETED)
+            for delivery in done:
+                note(in_flight.pop(delivery), delivery.result())
 
 
-def send_tests(rows: list[Notice]) -> list[str]:
-    """Send these now, all at once and once only; of each what is wrong in a sentence, or nothing."""
-    for notice in rows:
-        notice.attempts, notice.leased_until = 1, timezone.now() + LEASE
+def queue_tests(rows: list[Notice]) -> list[Notice]:
+    """Let these be sent with everything else that is due; what came of it stands in their rows."""
     with writing():
-        Notice.objects.bulk_create(rows)
-    parcels = [Parcel(notice, _sender(notice, get_language() or "")) for notice in rows]
-    with ThreadPoolExecutor(len(rows), thread_name_prefix="ask-bridge-tests") as pool:
-        problems = list(pool.map(send, parcels))
-    for parcel, problem in zip(parcels, problems, strict=True):
-        note(parcel, problem)
-    return [in_words(problem) for problem in problems]
+        return Notice.objects.bulk_create(rows)
 
 
 def forget_old() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from threading import Timer
+from threading import Event, Timer
 from time import monotonic
 from urllib.parse import SplitResult, urlsplit
 
@@ -111,9 +111,11 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, networks: str) ->
     target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
     named = {"User-Agent": f"Ask-Bridge/{__version__}", "Connection": "close", **headers}
     try:
-        with _connected(parts, networks) as connection:
+        with _connected(parts, networks) as (connection, is_late):
             connection.request("POST", target, body, named)
             response = connection.getresponse()
+            if is_late.is_set():
+                raise TimeoutError  # its headers end where we broke it off
             text = response.read(REPLY_BYTES).decode(errors="replace")
             return Reply(response.status, response.headers, text)
     except ssl.SSLCertVerificationError as problem:
@@ -158,19 +160,21 @@ def _is_public(address: Address) -> bool:
 
 
 @contextmanager
-def _connected(parts: SplitResult, networks: str) -> Iterator[HTTPConnection]:
+def _connected(parts: SplitResult, networks: str) -> Iterator[tuple[HTTPConnection, Event]]:
+    """A connection that ends at the deadline of the whole delivery, and whether it did."""
     connection = HTTPConnection(parts.hostname or "", _port(parts), timeout=TIMEOUT_SECONDS)
     connection.default_port = PORTS[parts.scheme]  # the Host header names another one only
     connection.auto_open = 0  # it would ask for the address again
     deadline = monotonic() + DEADLINE_SECONDS
     connection.sock = sock = _socket(parts, addresses_of(parts, networks), deadline)
     # A receiver that sends a byte now and then never times out: end it from outside.
-    alarm = Timer(max(0, deadline - monotonic()), _hang_up, [sock])
+    is_late = Event()
+    alarm = Timer(max(0, deadline - monotonic()), _hang_up, [sock, is_late])
     alarm.start()
     try:
         if isinstance(sock, ssl.SSLSocket):
             sock.do_handshake()
-        yield connection
+        yield connection, is_late
     except (OSError, HTTPException):
         if monotonic() >= deadline:
             raise TimeoutError from None  # it was we who broke it off
@@ -209,7 +213,8 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _hang_up(sock: socket.socket) -> None:
+def _hang_up(sock: socket.socket, is_late: Event) -> None:
+    is_late.set()
     with suppress(OSError):  # it was over just now
         socket.socket.shutdown(sock, socket.SHUT_RDWR)  # below TLS, whose own is not for two threads
 

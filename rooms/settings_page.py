@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import get_language_info
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, notice_settings, preferences
+from rooms import access, notice_settings, notice_tests, preferences, rates
 from rooms.models import Room
 from rooms.surroundings import form, is_htmx, page, surroundings
 
@@ -32,7 +32,8 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         response = _see(f"{reverse('ask_bridge:settings')}?saved=1")
         _keep_language(request, response)
         return response
-    return _page(request, rooms, was_saved="saved" in request.GET)
+    tried = notice_tests.of_page(request)
+    return _page(request, rooms, was_saved="saved" in request.GET, tried=tried)
 
 
 def _page(request: HttpRequest, rooms: list[Room], status: int = 200, **context: Any) -> HttpResponse:
@@ -58,10 +59,17 @@ def devices(request: HttpRequest) -> HttpResponse:
 @form
 def try_out(request: HttpRequest) -> HttpResponse:
     """Send a notification to oneself."""
+    try:
+        tried = notice_settings.try_out(request)
+    except rates.TooMany as over:
+        if is_htmx(request):
+            return notice_tests.too_many(request, over)
+        raise
     if is_htmx(request):
-        return notice_settings.tried(request, lambda: notice_settings.try_out(request))
-    outcome = notice_settings.try_out(request)
-    return _page(request, list(access.visible_rooms(request.user)), tried=outcome)
+        return notice_tests.part(request, tried)
+    if "query" in tried:
+        return _see(f"{reverse('ask_bridge:settings')}?{tried['query']}#settings-notices")
+    return _page(request, list(access.visible_rooms(request.user)), tried=tried)
 
 
 @form

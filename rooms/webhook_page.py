@@ -3,14 +3,15 @@
 from typing import Any
 
 from django import forms
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, notice_settings, notices, outbox, outgoing, rates, webhooks
+from rooms import access, notice_tests, notices, outgoing, rates, webhooks
 from rooms.conf import setting
 from rooms.models import Notice, Room, Webhook
 from rooms.surroundings import form, is_htmx, page, surroundings
@@ -44,7 +45,7 @@ def webhooks_page(request: HttpRequest, room: str) -> HttpResponse:
     own_room = _own_room(request, room)
     if request.method == "POST":
         return _add(request, own_room)
-    return _page(request, own_room, form=WebhookForm())
+    return _page(request, own_room, form=WebhookForm(), tried=notice_tests.of_page(request))
 
 
 def _add(request: HttpRequest, room: Room) -> HttpResponse:
@@ -66,20 +67,20 @@ def _add(request: HttpRequest, room: Room) -> HttpResponse:
 
 @form
 def try_out(request: HttpRequest, room: str) -> HttpResponse:
-    """Send it a test, and say in a sentence what came of it."""
-    own_room = _own_room(request, room)
-    webhook = _own_webhook(request, own_room)
-    if is_htmx(request):
-        return notice_settings.tried(request, lambda: _send_test(request, webhook))
-    outcome = _send_test(request, webhook)
-    return _page(request, own_room, form=WebhookForm(), tried={**outcome, "webhook": webhook.pk})
-
-
-def _send_test(request: HttpRequest, webhook: Webhook) -> dict[str, str]:
-    rates.check_tests(request.user)
+    """Queue a test for it; the page says in a sentence what came of it."""
+    webhook = _own_webhook(request, _own_room(request, room))
+    try:
+        rates.check_tests(request.user)
+    except rates.TooMany as over:
+        if is_htmx(request):
+            return notice_tests.too_many(request, over)
+        raise
     row = notices.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), request.user)
-    [problem] = outbox.send_tests([row])
-    return {"problem": problem} if problem else {"said": gettext("Sent: it was taken.")}
+    tried = notice_tests.queue([row])
+    if is_htmx(request):
+        return notice_tests.part(request, tried)
+    page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#webhook-{webhook.pk}"
+    return HttpResponseRedirect(page, status=303)
 
 
 @form

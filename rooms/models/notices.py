@@ -70,7 +70,23 @@ class NoticeRule(models.Model):
         return f"{self.user_id} in {self.room_id}: push {self.push}, mail {self.mail}"
 
 
-class PushSubscription(models.Model):
+class Receiver(models.Model):
+    """A device or a webhook, with how it took the last deliveries; `outbox.py` uses it to spare others."""
+
+    failures = models.PositiveIntegerField(_("failures"), default=0)  # since the last success
+    # After several failures nothing but tests is sent before this.
+    paused_until = models.DateTimeField(_("paused until"), null=True, editable=False)
+    is_slow = models.BooleanField(default=False, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_paused(self) -> bool:
+        return self.paused_until is not None and self.paused_until > timezone.now()
+
+
+class PushSubscription(Receiver):
     """A browser that may be called through its maker's push service, and what encrypts for it alone."""
 
     user = models.ForeignKey(
@@ -82,7 +98,6 @@ class PushSubscription(models.Model):
     label = models.CharField(_("device"), max_length=80)
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     last_success_at = models.DateTimeField(_("last success"), null=True)
-    failures = models.PositiveIntegerField(_("failures"), default=0)  # since the last success
 
     class Meta:
         verbose_name = _("device")
@@ -93,7 +108,7 @@ class PushSubscription(models.Model):
         return self.label
 
 
-class Webhook(models.Model):
+class Webhook(Receiver):
     """Another program that hears of a room's questions.
 
     Its address and its secret are kept encrypted with a key that is made of SECRET_KEY: whoever has only a
@@ -227,6 +242,10 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.target}"
+
+    @property
+    def is_waiting(self) -> bool:
+        return not (self.sent_at or self.failed_at or self.cancelled_at)
 
     @property
     def may_have_arrived(self) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -81,6 +82,39 @@ def test_who_is_slow_gets_one_at_a_time_and_holds_up_nobody(
     notices.read()
     go_round()
     assert list(Notice.objects.values_list("last_error", flat=True)) == [""] * 6
+    assert not Notice.objects.waiting().exists()
+
+
+def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
+    room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((outgoing, "TIMEOUT_SECONDS"), (outgoing, "DEADLINE_SECONDS")):
+        monkeypatch.setattr(module, name, 60)
+    monkeypatch.setattr(couriers, "HAND_SECONDS", 60)
+    good_is_done = threading.Event()
+
+    def drip(call: Call) -> Answer:
+        return (200, {}, b"") if good_is_done.wait(30) else (500, {}, b"the other had to wait")
+
+    def take(call: Call) -> Answer:
+        if len(receiver.calls) == 3:
+            good_is_done.set()
+        return 200, {}, b""
+
+    receiver.answer = take
+    with ExitStack() as running:
+        for number in range(5):
+            slow = running.enter_context(receiving(Receiver(answer=drip)))
+            webhooks.add(room, ana, url=slow.url, label=f"slow {number}")
+        for _ in range(3):
+            ask()
+        # It comes last: all that is due for the others is older.
+        webhooks.add(room, ana, url=receiver.url, label="good")
+        for _ in range(3):
+            ask()
+        notices.read()
+        go_round()
+    assert set(Notice.objects.values_list("last_error", flat=True)) == {""}
     assert not Notice.objects.waiting().exists()
 
 

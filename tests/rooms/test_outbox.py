@@ -77,6 +77,7 @@ def go_round() -> int:
 def make_due(**fields: Any) -> None:
     """Time passes."""
     Notice.objects.waiting().update(next_attempt_at=timezone.now(), **fields)
+    Webhook.objects.filter(paused_until__isnull=False).update(paused_until=timezone.now())
 
 
 # ---- the three ways --------------------------------------------------------------------------------------
@@ -572,7 +573,119 @@ def test_a_receiver_gets_one_at_a_time_and_holds_up_nobody(
     notices.read()
     parcels = outbox.take(4)
     assert sorted(parcel.notice.target for parcel in parcels) == [f"push:{phone.pk}", f"webhook:{webhook.pk}"]
-    assert outbox.take(4, busy=[parcel.notice.target for parcel in parcels]) == []
+    assert outbox.take(4, busy=parcels) == []
+
+
+def hosts_of(parcels: list[outbox.Parcel]) -> list[str]:
+    return sorted(parcel.notice.webhook.host for parcel in parcels if parcel.notice.webhook)
+
+
+def test_receivers_that_fail_leave_threads_for_others(room: Room, ana: Any, ask: Ask) -> None:
+    for number in range(10):
+        webhooks.add(room, ana, url=f"https://bad-{number}.example", label="bad")
+    Webhook.objects.filter(pk__in=Webhook.objects.values("pk")[:5]).update(failures=1)
+    Webhook.objects.filter(failures=0).update(is_slow=True)
+    for _ in range(5):
+        ask()
+    notices.read()
+    parcels = outbox.take(outbox.THREADS)
+    assert len(parcels) == outbox.THREADS_FOR_SUSPECTS
+    webhooks.add(room, ana, url="https://good.example", label="good")
+    ask()
+    notices.read()
+    # Behind all that is due for the others, and though as many of them as may have theirs in flight.
+    assert hosts_of(outbox.take(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
+
+
+def test_the_backlog_of_a_receiver_does_not_hide_what_is_due_for_others(
+    room: Room, ana: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "JUDGED_AT_ONCE", 2)
+    webhooks.add(room, ana, url="https://first.example", label="first")
+    for _ in range(5):
+        ask()
+    webhooks.add(room, ana, url="https://second.example", label="second")
+    ask()
+    notices.read()
+    assert hosts_of(outbox.take(outbox.THREADS)) == ["first.example", "second.example"]
+
+
+def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
+    room: Room, ana: Any, service: PushService, ask: Ask
+) -> None:
+    for number in range(6):
+        webhooks.add(room, ana, url=f"https://many.example/{number}", label="x")
+        webpush.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
+    webhooks.add(room, ana, url="https://other.example", label="other")
+    ask()
+    notices.read()
+    parcels = outbox.take(outbox.THREADS)
+    most = outbox.THREADS_PER_HOST
+    assert hosts_of(parcels) == ["many.example"] * most + ["other.example"]
+    assert len([parcel for parcel in parcels if parcel.notice.subscription]) == most
+    assert outbox.take(outbox.THREADS, parcels) == []
+    [one_of_many] = [parcel for parcel in parcels if parcel.notice.target == f"webhook:{first_webhook().pk}"]
+    parcels.remove(one_of_many)
+    assert hosts_of(outbox.take(outbox.THREADS, parcels)) == ["many.example"]
+
+
+def first_webhook() -> Webhook:
+    return Webhook.objects.earliest("pk")
+
+
+def test_a_receiver_that_fails_again_and_again_is_paused_for_longer_and_longer(
+    receiver: Receiver, webhook: Webhook, ask: Ask
+) -> None:
+    receiver.answer = lambda call: (503, {}, b"")
+    for _ in range(outbox.FAILURES_BEFORE_PAUSE):
+        ask()
+    go_round()
+    assert len(receiver.calls) == outbox.FAILURES_BEFORE_PAUSE
+    pauses = []
+    for count in range(8):
+        webhook.refresh_from_db()
+        assert webhook.is_paused
+        assert webhook.failures == outbox.FAILURES_BEFORE_PAUSE + count
+        pauses.append(round((webhook.paused_until - timezone.now()).total_seconds() / 60))
+        ask()
+        assert go_round() == 0
+        Webhook.objects.update(paused_until=timezone.now())
+        # One of those that had waited is tried, and the next not any more.
+        assert go_round() == 1
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+    receiver.answer = lambda call: (200, {}, b"")
+    make_due()
+    go_round()
+    assert not Notice.objects.waiting().exists()
+    webhook.refresh_from_db()
+    assert (webhook.failures, webhook.paused_until) == (0, None)
+
+
+def test_a_device_that_fails_again_and_again_is_paused(
+    service: PushService, phone: PushSubscription, ask: Ask
+) -> None:
+    service.answer = lambda call: (503, {}, b"")
+    for _ in range(outbox.FAILURES_BEFORE_PAUSE + 1):
+        ask()
+    go_round()
+    assert len(service.calls) == outbox.FAILURES_BEFORE_PAUSE
+    phone.refresh_from_db()
+    assert phone.is_paused
+
+
+def test_a_receiver_that_was_slow_is_known_to_be(
+    receiver: Receiver, webhook: Webhook, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "SLOW_SECONDS", 0)
+    ask()
+    go_round()
+    webhook.refresh_from_db()
+    assert webhook.is_slow
+    monkeypatch.setattr(outbox, "SLOW_SECONDS", 3600)
+    ask()
+    go_round()
+    webhook.refresh_from_db()
+    assert not webhook.is_slow
 
 
 def test_many_who_look_at_a_page_do_not_keep_others_from_theirs(

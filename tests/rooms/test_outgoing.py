@@ -206,10 +206,11 @@ def dripping(seconds: float, begin: bytes = b"") -> Iterator[int]:
         thread.join()
 
 
-def test_who_answers_by_drops_is_left(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nServer: x\r\n"])
+def test_who_answers_by_drops_is_left(begin: bytes, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASK_BRIDGE = LOOPBACK
     monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 0.3)
-    with dripping(0.05) as port, pytest.raises(outgoing.Unreachable):
+    with dripping(0.05, begin) as port, pytest.raises(outgoing.Unreachable, match="did not answer in time"):
         post(f"http://127.0.0.1:{port}/")
 
 

@@ -5,6 +5,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -179,23 +180,62 @@ def test_a_wrong_form_is_answered_with_a_sentence(manager: Client, fields: dict[
     assert not Webhook.objects.exists()
 
 
+def tried(manager: Client, webhook: Webhook) -> str:
+    """The page after a test was sent, as a browser without JavaScript follows it there."""
+    sent = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk})
+    assert sent.status_code == 303
+    assert 'http-equiv="refresh"' in manager.get(sent.url).content.decode()
+    outbox.send_due()
+    page = manager.get(sent.url).content.decode()
+    assert 'http-equiv="refresh"' not in page
+    return page
+
+
 def test_a_webhook_can_be_tried_and_the_outcome_is_a_sentence(
     manager: Client, room: Room, ana: Any, receiver: Receiver
 ) -> None:
     webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
-    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
-    assert "Sent: it was taken." in page
+    assert "Sent: it was taken." in tried(manager, webhook)
     assert receiver.calls[0].json()["type"] == "test"
     receiver.answer = lambda call: (404, {}, b"<b>no such hook</b>")
-    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
-    assert "The answer was 404: &lt;b&gt;no such hook&lt;/b&gt;" in page
-    # With htmx only the sentence comes back.
-    part = manager.post(
-        "/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers={"HX-Request": "true"}
-    ).content.decode()
-    assert part.startswith('<span class="field-error">')
+    assert "The answer was 404: &lt;b&gt;no such hook&lt;/b&gt;" in tried(manager, webhook)
     # A test is tried once.
     assert not Notice.objects.waiting().exists()
+
+
+def test_a_test_is_sent_by_the_outbox_and_not_by_the_page(
+    manager: Client, room: Room, ana: Any, receiver: Receiver
+) -> None:
+    webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
+    with_htmx = {"HX-Request": "true"}
+    part = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers=with_htmx)
+    assert "On its way…" in part.content.decode()
+    assert receiver.calls == []
+    # It asks for itself again, until the outcome is known.
+    again = re.search(r'hx-get="([^"]+)"', part.content.decode())
+    assert again
+    assert manager.get(again[1], headers=with_htmx).content == part.content
+    outbox.send_due()
+    sentence = manager.get(again[1], headers=with_htmx).content.decode()
+    assert "Sent: it was taken." in sentence
+    assert "hx-get" not in sentence
+
+
+def test_a_test_that_is_never_sent_is_not_looked_at_for_ever(manager: Client, room: Room, ana: Any) -> None:
+    webhook, _ = webhooks.add(room, ana, url="https://hooks.example.org", label="x")
+    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).url
+    Notice.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    shown = manager.get(page).content.decode()
+    assert "It is not sent yet. Reload the page to look again." in shown
+    assert "/settings/tried" not in shown
+
+
+def test_the_outcome_of_a_test_is_for_who_sent_it(manager: Client, room: Room, ana: Any, ben: Any) -> None:
+    webhook, _ = webhooks.add(room, ana, url="https://hooks.example.org", label="x")
+    row = notices.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), ben)
+    [notice] = outbox.queue_tests([row])
+    assert manager.get(f"/settings/tried?test={notice.pk}").status_code == 404
+    assert manager.get("/settings/tried").status_code == 404
 
 
 def test_a_private_address_is_refused_when_it_is_tried(
@@ -203,8 +243,7 @@ def test_a_private_address_is_refused_when_it_is_tried(
 ) -> None:
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "WEBHOOK_ALLOWED_NETWORKS": []}
     webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
-    page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).content.decode()
-    assert "127.0.0.1 is not a public address" in page
+    assert "127.0.0.1 is not a public address" in tried(manager, webhook)
     assert receiver.calls == []
 
 
@@ -212,13 +251,30 @@ def test_tests_are_limited(manager: Client, room: Room, ana: Any, receiver: Rece
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "TESTS_PER_MINUTE": 2}
     webhook, _ = webhooks.add(room, ana, url=receiver.url, label="x")
     for _ in range(2):
-        assert manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).status_code == 200
+        assert manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).status_code == 303
     refused = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk})
     assert refused.status_code == 429
     assert int(refused["Retry-After"]) <= 60
     part = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers={"HX-Request": "true"})
     assert (part.status_code, b"more than 2 within a minute" in part.content) == (429, True)
+    outbox.send_due()
     assert len(receiver.calls) == 2
+
+
+def test_a_pause_is_shown_and_a_test_that_is_taken_ends_it(
+    manager: Client, room: Room, ana: Any, receiver: Receiver, ask: Ask
+) -> None:
+    webhook, _ = webhooks.add(room, ana, url=receiver.url, label="x")
+    Webhook.objects.update(failures=5, paused_until=timezone.now() + timedelta(minutes=1))
+    ask()
+    go_round()
+    assert receiver.calls == []
+    assert "Paused after 5 failures until" in manager.get("/rooms/ops/webhooks").content.decode()
+    page = tried(manager, webhook)
+    assert "Sent: it was taken." in page
+    assert "Paused after" not in page
+    # What had waited went out with it.
+    assert [call.json()["type"] for call in receiver.calls] == ["test", "question.asked"]
 
 
 def test_a_webhook_is_switched_off_and_removed(

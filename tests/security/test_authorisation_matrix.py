@@ -51,6 +51,7 @@ TABLE = """
 /settings/devices                            POST   login 422   422   422   422   login login login
 /settings/try                                GET    login 302   302   302   302   login login login
 /settings/try                                POST   login 200   200   200   200   login login login
+/settings/tried                              GET    login 404   404   404   404   login login login
 /service-worker.js                           GET    200   200   200   200   200   200   200   200
 /manifest.webmanifest                        GET    200   200   200   200   200   200   200   200
 /ask-bridge.pyz                              GET    200   200   200   200   200   200   200   200
