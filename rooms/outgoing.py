@@ -37,8 +37,25 @@ SAID_CHARACTERS = 200
 # Whoever asks us to wait longer than this is asked again all the same.
 LONGEST_WISH_SECONDS = 6 * 3600
 
-# Ways to write an IPv4 address inside an IPv6 one that routers on the way may take out again.
-TRANSLATED = [ip_network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")]
+# Not public although `ipaddress` of some Python version says so, or although the range is.
+NOT_PUBLIC = [
+    ip_network(network)
+    for network in (
+        # An IPv4 address inside an IPv6 one, which routers on the way may take out again: compatible, SIIT,
+        # NAT64 (well-known and local), 6to4, Teredo.
+        *("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
+        # Site-local before ULA, SRv6, discard, documentation, the relays of 6to4.
+        *("fec0::/10", "5f00::/16", "100::/64", "3fff::/20", "192.88.99.0/24"),
+        # IETF protocols, with the metadata of Oracle (192.0.0.192); shared by providers, with that of Alibaba
+        # (100.100.100.200).
+        *("192.0.0.0/24", "100.64.0.0/10"),
+        # Public ranges that mean the own network inside a cloud: of Azure, and the services of IBM.
+        *("168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"),
+    )
+]
+# ISATAP: the lower half of an IPv6 address of any prefix is this, with or without its universal bit, and an
+# IPv4 address.
+ISATAP = {0x00005EFE, 0x02005EFE}
 
 Address = IPv4Address | IPv6Address
 
@@ -156,7 +173,9 @@ def is_allowed(text: str, networks: str) -> bool:
 
 def _is_public(address: Address) -> bool:
     is_special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_private
-    return address.is_global and not is_special and not any(address in network for network in TRANSLATED)
+    is_isatap = isinstance(address, IPv6Address) and (int(address) >> 32) & 0xFFFFFFFF in ISATAP
+    is_listed = any(address in network for network in NOT_PUBLIC)
+    return address.is_global and not is_special and not is_isatap and not is_listed
 
 
 @contextmanager

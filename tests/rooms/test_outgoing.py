@@ -58,7 +58,36 @@ def test_private_and_special_addresses_are_refused(host: str, receiver: Receiver
     assert receiver.calls == []
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        # Site-local, other special ranges.
+        *("fec0::1", "feff:ffff::1", "fec0::1%eth0", "5f00::1", "100::1", "3fff::1", "192.88.99.1"),
+        # Metadata and services of clouds: Azure, Alibaba, Oracle, AWS, Google, IBM.
+        *("168.63.129.16", "::ffff:168.63.129.16", "100.100.100.200", "192.0.0.192", "169.254.169.254"),
+        *("fd00:ec2::254", "fd20:ce::254", "161.26.0.7", "166.9.48.1"),
+        *("100.64.0.1", "100.127.255.254", "192.0.0.9"),
+        # 10.0.0.1 and 127.0.0.1 inside: mapped, compatible, SIIT, NAT64, 6to4, Teredo, ISATAP.
+        *("::ffff:10.0.0.1", "::10.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::10.0.0.1"),
+        *("2002:a00:1::", "2001:0:4136:e378:8000:63bf:f5ff:fffe", "2606:4700::5efe:10.0.0.1"),
+        *("2606:4700::200:5efe:127.0.0.1",),
+    ],
+)
+def test_addresses_that_only_look_public_are_refused(address: str) -> None:
+    assert not outgoing.is_allowed(address, NETWORKS)
+
+
+def test_an_allowed_network_may_be_one_of_those(settings: Any) -> None:
+    settings.ASK_BRIDGE = {NETWORKS: ["168.63.129.16/32", "fec0::/10"]}
+    assert outgoing.is_allowed("168.63.129.16", NETWORKS)
+    assert outgoing.is_allowed("fec0::1", NETWORKS)
+    assert not outgoing.is_allowed("169.254.169.254", NETWORKS)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["1.1.1.1", "168.63.129.17", "166.12.0.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1"],
+)
 def test_public_addresses_are_allowed(address: str) -> None:
     assert outgoing.is_allowed(address, NETWORKS)
 
