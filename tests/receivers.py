@@ -1,5 +1,6 @@
 """Those who get notices, as real servers on this machine: a program, a push service, a mail server."""
 
+import hmac
 import json
 import re
 import socketserver
@@ -17,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import http_ece
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -105,6 +106,29 @@ def decoded(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+    """HKDF with SHA-256 (RFC 5869), for at most 32 bytes."""
+    extracted = hmac.digest(salt, secret, "sha256")
+    return hmac.digest(extracted, info + b"\x01", "sha256")[:length]
+
+
+def decrypted(body: bytes, key: ec.EllipticCurvePrivateKey, auth: bytes) -> bytes:
+    """What a browser reads: RFC 8188 and RFC 8291 from the other side, written without our code."""
+    salt, record_size, name_length = body[:16], int.from_bytes(body[16:20]), body[20]
+    sender_point, record = body[21 : 21 + name_length], body[21 + name_length :]
+    assert len(record) <= record_size
+    sender = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender_point)
+    own_point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    info = b"WebPush: info\0" + own_point + sender_point
+    secret = derived(key.exchange(ec.ECDH(), sender), auth, info, 32)
+    content_key = derived(secret, salt, b"Content-Encoding: aes128gcm\0", 16)
+    nonce = derived(secret, salt, b"Content-Encoding: nonce\0", 12)
+    text, mark, padding = AESGCM(content_key).decrypt(nonce, record, None).rpartition(b"\x02")
+    assert mark, "not the last record"
+    assert padding.strip(b"\0") == b""
+    return text
+
+
 @dataclass
 class PushService(Receiver):
     """A browser's push service and, behind it, the browser, which alone can read what comes."""
@@ -149,8 +173,7 @@ class PushService(Receiver):
 
     def read(self, call: Call) -> Any:
         """What only the browser can read."""
-        plain = http_ece.decrypt(call.body, private_key=self.key, auth_secret=self.auth, version="aes128gcm")
-        return json.loads(plain)
+        return json.loads(decrypted(call.body, self.key, self.auth))
 
     @property
     def messages(self) -> list[Any]:
