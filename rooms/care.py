@@ -219,12 +219,18 @@ def _chosen(vote: Vote) -> list[tuple[list[str], str]]:
 
 
 def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
-    """What was decided; the notes of all who decided it, with their names if they are several."""
+    """What was decided; the notes of all who decided it, with their names if they are several.
+
+    The further lines of a note are indented then, so that none of them looks like the note of another person.
+    """
     *_, last = votes
     choices = []
     for place, choice in enumerate(last["choices"]):
         notes = [(vote["name"], vote["choices"][place]["notes"]) for vote in votes]
-        written = [f"{name}: {note}" if len(votes) > 1 else note for name, note in notes if note]
+        if len(votes) > 1:
+            written = [f"{name}: " + "\n    ".join(note.splitlines()) for name, note in notes if note]
+        else:
+            written = [note for _, note in notes if note]
         choices.append({**choice, "notes": "\n".join(written) or None})
     return choices
 

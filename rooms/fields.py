@@ -16,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from rooms.lookalikes import one_line, what_cannot_be_shown
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -71,6 +73,12 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _showable(text: str) -> str:
+    if problem := what_cannot_be_shown(text):
+        raise wrong(problem)
+    return text
+
+
 def _none_to_empty(value: object) -> object:
     return "" if value is None else value
 
@@ -78,6 +86,13 @@ def _none_to_empty(value: object) -> object:
 Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
 FilledText = Annotated[Text, AfterValidator(_not_blank)]
 OptionalText = Annotated[Text, BeforeValidator(_none_to_empty)]
+# What people read and click: refused with characters that they cannot see. Never changed, because an answer
+# names it as it was asked.
+Caption = Annotated[FilledText, AfterValidator(_showable)]
+OptionalCaption = Annotated[OptionalText, AfterValidator(_showable)]
+# Who says something: brought into one line, because no question should fail for it.
+Name = Annotated[Text, AfterValidator(one_line), AfterValidator(_not_blank)]
+OptionalName = Annotated[OptionalText, AfterValidator(one_line)]
 
 
 class Payload(BaseModel):

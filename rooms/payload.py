@@ -16,9 +16,13 @@ from rooms import shapes
 from rooms.care import Care
 from rooms.colors import to_hex
 from rooms.fields import (
+    Caption,
     FieldError,
     FilledText,
     InvalidPayload,
+    Name,
+    OptionalCaption,
+    OptionalName,
     OptionalText,
     Payload,
     Text,
@@ -27,6 +31,7 @@ from rooms.fields import (
     too_long,
     wrong,
 )
+from rooms.lookalikes import first_pair, spelled_out
 
 # The limits of the wire contract. Text ones count characters.
 QUESTION_LENGTH = 2_000
@@ -52,14 +57,14 @@ LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is 
 
 
 class Option(Payload):
-    label: Annotated[FilledText, Field(max_length=LABEL_LENGTH)]
+    label: Annotated[Caption, Field(max_length=LABEL_LENGTH)]
     description: Annotated[OptionalText, Field(max_length=DESCRIPTION_LENGTH)] = ""
     preview: Annotated[OptionalText, Field(max_length=PREVIEW_LENGTH)] = ""
 
 
 class Prompt(Payload):
     question: Annotated[FilledText, Field(max_length=QUESTION_LENGTH)]
-    header: Annotated[OptionalText, Field(max_length=HEADER_LENGTH)] = ""
+    header: Annotated[OptionalCaption, Field(max_length=HEADER_LENGTH)] = ""
     multi_select: Annotated[
         bool,
         Field(
@@ -78,6 +83,9 @@ class Prompt(Payload):
             raise wrong(f"needs 2 to 4 options, got {len(options)}")
         if len({option.label for option in options}) < len(options):
             raise wrong("has the same label twice; every option needs a label of its own")
+        if pair := first_pair([option.label for option in options]):
+            first, second = map(spelled_out, pair)
+            raise wrong(f"has two labels that look the same: {first} and {second}")
         return options
 
     @property
@@ -86,7 +94,7 @@ class Prompt(Payload):
 
 
 class Agent(Payload):
-    name: Annotated[FilledText, Field(max_length=AGENT_NAME_LENGTH)] = "agent"
+    name: Annotated[Name, Field(max_length=AGENT_NAME_LENGTH)] = "agent"
     color: Annotated[OptionalText, AfterValidator(to_hex)] = ""
 
 
@@ -196,7 +204,7 @@ class NewMessage(Payload):
 
     type: str = "message"
     content: FilledText
-    sender: Annotated[OptionalText, Field(max_length=AGENT_NAME_LENGTH)] = ""
+    sender: Annotated[OptionalName, Field(max_length=AGENT_NAME_LENGTH)] = ""
     sender_type: Literal["agent", "human"] = "agent"
     color: Annotated[OptionalText, AfterValidator(to_hex)] = ""
 

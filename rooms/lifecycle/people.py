@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from rooms.audit import Actor, Who
+from rooms.lookalikes import one_line
 from rooms.models import PERSON_NAME_LENGTH, AgentKey, AuditEntry, Ending
 
 # What `request.user` is; the pages let only signed-in people come this far.
@@ -12,9 +13,9 @@ Person = AbstractBaseUser | AnonymousUser
 
 
 def name_of(user: Person) -> str:
-    """The full name where there is one, else the user name."""
+    """The full name where there is one, else the user name; on one line."""
     full_name: str = getattr(user, "get_full_name", str)()
-    return (full_name or user.get_username())[:PERSON_NAME_LENGTH]
+    return (one_line(full_name) or one_line(user.get_username()))[:PERSON_NAME_LENGTH]
 
 
 # What the timeline calls those whom the audit names.

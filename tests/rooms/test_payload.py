@@ -118,15 +118,15 @@ def test_same_question_text_twice_is_refused() -> None:
     assert "same question text twice" in error.message
 
 
-def test_labels_that_differ_in_blanks_or_case_are_different() -> None:
-    asked = parse_ask({"question": "?", "options": ["a", "A", "a ", " a"]})
-    assert asked.questions[0].labels == ["a", "A", "a ", " a"]
+def test_single_letters_that_differ_in_case_are_different() -> None:
+    asked = parse_ask({"question": "?", "options": ["a", "A", "-v", "-V"]})
+    assert asked.questions[0].labels == ["a", "A", "-v", "-V"]
 
 
 def test_texts_are_kept_to_the_letter() -> None:
-    asked = parse_ask({"question": "  Which?\n", "header": " H ", "options": [" A ", "B\t"]})
+    asked = parse_ask({"question": "  Which?\n", "header": " H ", "options": [" A ", "B\u2009"]})
     prompt = asked.questions[0]
-    assert (prompt.question, prompt.header, prompt.labels) == ("  Which?\n", " H ", [" A ", "B\t"])
+    assert (prompt.question, prompt.header, prompt.labels) == ("  Which?\n", " H ", [" A ", "B\u2009"])
 
 
 @pytest.mark.parametrize("seconds", [0.001, 1, 3600.5, 30 * 24 * 3600])

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from rooms.lookalikes import what_cannot_be_shown
+
 EVIL = "https://evil.example"
 
 HTML = [
@@ -242,3 +244,13 @@ RAW_VALUES = [
     b'"\xff\xfe"',
     b'"\xed\xa0\x80"',
 ]
+
+
+def as_caption(text: str) -> str:
+    """As much of it as a label or a header may hold."""
+    return "".join(character for character in text if not what_cannot_be_shown(f"x{character}"))
+
+
+def as_name(text: str) -> str:
+    """Its beginning as the name of an agent, of which something has to be left."""
+    return text[:80] if as_caption(text[:80]).strip() else "bot"

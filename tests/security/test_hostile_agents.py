@@ -16,7 +16,17 @@ from rooms import access, lifecycle
 from rooms.models import Question, Room
 from rooms.payload import parse_ask
 from tests.actors import Agent, opened
-from tests.security.payloads import NOT_STORABLE, RAW_VALUES, SHOWN, STREAM, TEXTS, UNICODE, VALUES
+from tests.security.payloads import (
+    NOT_STORABLE,
+    RAW_VALUES,
+    SHOWN,
+    STREAM,
+    TEXTS,
+    UNICODE,
+    VALUES,
+    as_caption,
+    as_name,
+)
 from tests.world import World
 
 ASK = {
@@ -263,10 +273,10 @@ def lines_until(response: HTTPResponse, end: bytes) -> list[bytes]:
 
 def write_everything(agent: Agent, end: str) -> None:
     for text in [*STREAM, *UNICODE, *SHOWN[::6]]:
-        sender = text[:80].strip() or "bot"
+        sender, caption = as_name(text), as_caption(text)
         agent.ask(
             agent={"name": sender},
-            questions=[{"question": text, "header": text[:80], "options": [f"A {text}"[:200], "B"]}],
+            questions=[{"question": text, "header": caption[:80], "options": [f"A {caption}"[:200], "B"]}],
             context={"text": text, "cwd": text, "branch": text[:250]},
         )
         agent.send(text, sender=sender)

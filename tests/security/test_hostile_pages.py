@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from tests.actors import Agent, Person
 from tests.processes import run_manage
-from tests.security.payloads import SHOWN
+from tests.security.payloads import SHOWN, as_caption, as_name
 from tests.world import World
 
 # How a browser has to read what it was sent over a stream or in a form.
@@ -118,18 +118,19 @@ class Attack:
 
     def _ask(self, text: str) -> None:
         """The text wherever an agent can write one; what is too short for it gets its beginning."""
-        label = f"A{next(self.number)} {text}"[:200].strip()
+        caption = as_caption(text)
+        label = f"A{next(self.number)} {caption}"[:200].strip()
         question = self.agents["open"].ask(
-            agent={"name": text[:80].strip() or "bot", "color": "#818cf8"},
+            agent={"name": as_name(text), "color": "#818cf8"},
             session_id=text[:190] + str(next(self.number)),
             tool_use_id=text[:200],
             questions=[
                 {
                     "question": text,
-                    "header": text[:80],
+                    "header": caption[:80],
                     "options": [
                         {"label": label, "description": text[:1_000], "preview": text},
-                        {"label": f"B {text}"[:200]},
+                        {"label": f"B {caption}"[:200]},
                     ],
                 }
             ],
