@@ -11,6 +11,12 @@ from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired
 # How Claude Code itself joins the labels of a multi-select; only this edge knows it.
 SEPARATOR = ", "
 
+# What a question at the top level of a tool's input may have, options under each of their names.
+PROMPT_FIELDS = (
+    *("question", "header", "multiSelect", "multi_select"),
+    *("options", "follow_up", "followUp", "suggestions", "choices"),
+)
+
 # A model that is told only "no answer" asks again, and again.
 DO_NOT_ASK_AGAIN = (
     "Do not ask it again: go on with what you can decide yourself, or stop and say what you need."
@@ -51,16 +57,29 @@ class Undecided:
 Decision = Union[Allow, Deny, Undecided]
 
 
-def decide(result: Result, tool_input: Mapping[str, Any], waited_seconds: float | None = None) -> Decision:
-    """What a result means for the AskUserQuestion call with this input. Never an invented answer."""
+def decide(
+    result: Result,
+    tool_input: Mapping[str, Any],
+    waited_seconds: float | None = None,
+    *,
+    repeats_answers: bool = False,
+) -> Decision:
+    """What a result means for the call with this input. Never an invented answer.
+
+    With `repeats_answers` the context has the answers as well, for a tool that may not know `answers`.
+    """
     if isinstance(result, Declined):
         return Deny(declined_sentence(result))
     if isinstance(result, Answered):
         # Notes of several people have their names in them already.
         name = result.names[0] if len(result.names) == 1 else ""
-        return _allow(result.choices, tool_input, name, [])
+        remarks = [answers_sentence(result)] if repeats_answers else []
+        return _allow(result.choices, tool_input, name, remarks)
     if isinstance(result, Expired) and result.default:
-        return _allow(result.default, tool_input, "", [default_sentence(result)])
+        remarks = [default_sentence(result)]
+        if repeats_answers:
+            remarks.append(answers_in_words(result.default))
+        return _allow(result.default, tool_input, "", remarks)
     if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
         return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
     if isinstance(result, Expired):
@@ -90,6 +109,17 @@ def default_sentence(result: Expired) -> str:
         f"{nobody_decided(result.question)} in time. "
         "These are the defaults that the question named, not a person's choice."
     )
+
+
+def answers_sentence(result: Answered) -> str:
+    """Who answered what, for a model that may not be told by the tool itself."""
+    names = all_names(result.names or ["Somebody"])
+    return f"{names} answered: {answers_in_words(result.choices)}"
+
+
+def answers_in_words(choices: Sequence[Choice]) -> str:
+    """`"Which database?" = SQLite; "Which checks?" = Unit, Browser`."""
+    return "; ".join(f'"{text}" = {answer}' for text, answer in claude_answers(choices).items())
 
 
 def all_names(names: Sequence[str]) -> str:
@@ -163,9 +193,22 @@ def _preview(choice: Choice, tool_input: Mapping[str, Any]) -> str:
     return ""
 
 
+def questions_of(tool_input: Mapping[str, Any]) -> Any:
+    """What a call asks, for the `questions` of an ask; None if it asks nothing.
+
+    AskFollowupQuestion has its one question at the top level. Only what belongs to a question is taken from
+    there: a model does not set the agent's name, the care or the deadline of its question.
+    """
+    if "questions" in tool_input:
+        return tool_input["questions"]
+    if "question" in tool_input:
+        return [{name: tool_input[name] for name in PROMPT_FIELDS if name in tool_input}]
+    return None
+
+
 def prompts_of(tool_input: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The questions of a call, as far as they look like some."""
-    questions = tool_input.get("questions")
+    questions = questions_of(tool_input)
     return [prompt for prompt in questions if isinstance(prompt, dict)] if isinstance(questions, list) else []
 
 

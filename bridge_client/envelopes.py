@@ -11,9 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from bridge_client.answers import Allow, Decision, Deny, Undecided
+from bridge_client.answers import Allow, Decision, Deny, Undecided, questions_of
 
 TOOL = "AskUserQuestion"
+# Of older clients and of programs on the Agent SDK: one question at the top level, without `questions`.
+FOLLOW_UP_TOOL = "AskFollowupQuestion"
+TOOLS = (TOOL, FOLLOW_UP_TOOL)
+# As Claude Code's settings name both in one hook.
+MATCHER = "|".join(TOOLS)
 AGENT = "Claude Code"
 EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse")
 
@@ -29,8 +34,30 @@ AskedQuestion = TypeVar("AskedQuestion", bound=Asked)
 
 
 def is_for_us(envelope: Mapping[str, Any]) -> bool:
-    """One of the three events that we know, around the one tool that asks people."""
-    return envelope.get("tool_name") == TOOL and envelope.get("hook_event_name") in EVENTS
+    """One of the three events that we know, around a tool that asks people."""
+    return envelope.get("tool_name") in TOOLS and envelope.get("hook_event_name") in EVENTS
+
+
+def what_is_not_understood(envelope: Any) -> str:
+    """Why this is no envelope that the hook can work with; empty for one that it can, or that passes by.
+
+    Other agents run the hooks of Claude Code as well, and deny their own tool when a hook fails: GitHub
+    Copilot CLI sends a form under the name AskUserQuestion. What is not understood must never be an error.
+    """
+    if not isinstance(envelope, dict):
+        return "it is not a JSON object"
+    if not isinstance(envelope.get("hook_event_name"), str):
+        return "it has no hook_event_name"
+    if envelope["hook_event_name"] in EVENTS and not isinstance(envelope.get("tool_name"), str):
+        return "it has no tool_name"
+    if is_for_us(envelope) and not is_report(envelope) and not questions_of(tool_input(envelope)):
+        return f"the tool_input of this {envelope['tool_name']} holds no questions"
+    return ""
+
+
+def knows_no_answers(envelope: Mapping[str, Any]) -> bool:
+    """Whether the schema of the tool may lack `answers`, so that the model has to be told beside it."""
+    return envelope.get("tool_name") == FOLLOW_UP_TOOL
 
 
 def is_report(envelope: Mapping[str, Any]) -> bool:
@@ -58,7 +85,7 @@ def derived_tool_use_id(envelope: Mapping[str, Any]) -> str:
     # Not at the top: a PreToolUse hook starts without it.
     from hashlib import sha256
 
-    parts = [envelope.get("session_id"), envelope.get("prompt_id"), tool_input(envelope).get("questions")]
+    parts = [envelope.get("session_id"), envelope.get("prompt_id"), questions_of(tool_input(envelope))]
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return f"prompt_{sha256(text.encode()).hexdigest()[:40]}"
 

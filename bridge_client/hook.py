@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from bridge_client import context, envelopes
-from bridge_client.answers import Decision, choices_from_claude, decide
+from bridge_client.answers import Decision, choices_from_claude, decide, questions_of
 from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError
 from bridge_client.waiting import EXPIRY_GRACE_SECONDS, question_deadline
@@ -47,7 +47,7 @@ def ask_the_room(
     started = time.monotonic()
     ask = partial(
         client.ask,
-        {"questions": tool_input.get("questions")},
+        {"questions": questions_of(tool_input)},
         agent=agent,
         session_id=str(envelope.get("session_id") or ""),
         context=context.gather(str(envelope.get("cwd") or ""), str(envelope.get("transcript_path") or "")),
@@ -59,7 +59,8 @@ def ask_the_room(
     # The bridge says when it is over; not much later Claude Code would end this hook.
     longest = timeout_seconds + EXPIRY_GRACE_SECONDS if is_headless else timeout_seconds
     left = max(0.0, longest - (time.monotonic() - started))
-    return decide(client.wait(question.id, left), tool_input, timeout_seconds)
+    result = client.wait(question.id, left)
+    return decide(result, tool_input, timeout_seconds, repeats_answers=envelopes.knows_no_answers(envelope))
 
 
 def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> dict[str, Any] | None:

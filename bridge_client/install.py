@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from bridge_client.envelopes import EVENTS, TOOL
+from bridge_client.envelopes import EVENTS, MATCHER, TOOL
 from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
 
@@ -109,16 +109,19 @@ def with_hooks(settings: dict[str, Any], wanted: Mapping[str, dict[str, Any]]) -
 def _groups_with(groups: list[dict[str, Any]], hook: dict[str, Any] | None) -> list[dict[str, Any]]:
     changed = []
     for group in groups:
+        if group.get("matcher") == TOOL and group["hooks"] and all(map(is_ours, group["hooks"])):
+            # Ours alone, from before the hook knew a second tool.
+            group = {**group, "matcher": MATCHER}
         kept = []
         for each in group["hooks"]:
             if not is_ours(each):
                 kept.append(each)
-            elif hook and group.get("matcher") == TOOL:
+            elif hook and group.get("matcher") == MATCHER:
                 kept.append(hook)
                 hook = None
         if kept or not group["hooks"]:
             changed.append({**group, "hooks": kept})
-    return [*changed, {"matcher": TOOL, "hooks": [hook]}] if hook else changed
+    return [*changed, {"matcher": MATCHER, "hooks": [hook]}] if hook else changed
 
 
 def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:

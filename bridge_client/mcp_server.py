@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge_client import exits, mcp_tools
-from bridge_client.answers import Decision, decide, undecided_because
+from bridge_client.answers import Decision, decide, questions_of, undecided_because
 from bridge_client.client import Client
 from bridge_client.commands import flags
-from bridge_client.envelopes import AGENT, TOOL
+from bridge_client.envelopes import AGENT, TOOLS
 from bridge_client.errors import ClientError, SettingsError
 from bridge_client.in_flight import InFlight
 from bridge_client.mcp_call import SESSION_VARIABLE, Call, Limits
@@ -180,12 +180,12 @@ class McpServer:
     async def _approve(self, call: Call, arguments: dict[str, Any]) -> types.CallToolResult:
         tool_name, tool_input = str(arguments.get("tool_name") or ""), arguments.get("input")
         tool_input = tool_input if isinstance(tool_input, dict) else {}
-        if tool_name != TOOL:
+        if tool_name not in TOOLS:
             return _as_permission(other_tool(tool_name, tool_input, is_allowed=self._allows_others))
         tool_use_id = str(arguments.get("tool_use_id") or call.tool_use_id)
         try:
             name = self._agent or AGENT
-            question = await call.ask(tool_input.get("questions"), name, tool_use_id, ends_with_call=True)
+            question = await call.ask(questions_of(tool_input), name, tool_use_id, ends_with_call=True)
             result = await call.wait_for_end(question)
         except ClientError as error:
             return _as_permission(undecided_because(error))

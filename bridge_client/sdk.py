@@ -1,4 +1,4 @@
-"""AskUserQuestion for programs on the Claude Agent SDK: the room answers."""
+"""AskUserQuestion and AskFollowupQuestion for programs on the Claude Agent SDK: the room answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any, Callable
 
-from bridge_client.answers import Allow, Decision, decide, undecided_because
+from bridge_client.answers import Allow, Decision, decide, questions_of, undecided_because
 from bridge_client.cancellation import Cancellation
 from bridge_client.client import Client
 from bridge_client.context import gather
-from bridge_client.envelopes import TOOL
+from bridge_client.envelopes import TOOLS
 from bridge_client.errors import ClientError
 
 CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
@@ -45,7 +45,7 @@ def ask_bridge_can_use_tool(
     async def can_use_tool(tool_name: str, tool_input: dict[str, Any], context: Any) -> Any:
         from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
-        if tool_name != TOOL:
+        if tool_name not in TOOLS:
             if others is not None:
                 return await others(tool_name, tool_input, context)
             return PermissionResultAllow(updated_input=tool_input)
@@ -70,7 +70,7 @@ async def _ask(client: Client, tool_input: dict[str, Any], timeout: float, **fie
     cancellation = Cancellation()
     ask = partial(
         client.ask_until,
-        {"questions": tool_input.get("questions")},
+        {"questions": questions_of(tool_input)},
         timeout,
         cancellation=cancellation,
         **fields,

@@ -8,11 +8,11 @@ import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
-from bridge_client.answers import Allow, Decision, claude_answers, decide, undecided_because
+from bridge_client.answers import Allow, Decision, claude_answers, decide, questions_of, undecided_because
 from bridge_client.cancellation import Cancellation
 from bridge_client.client import Client
 from bridge_client.context import TEXT_LENGTH, gather
-from bridge_client.envelopes import AGENT, TOOL
+from bridge_client.envelopes import AGENT, TOOLS
 from bridge_client.errors import ClientError
 from bridge_client.in_flight import InFlight
 from bridge_client.permissions import other_tool, permission
@@ -127,7 +127,7 @@ class Relay:
         if not self._options.answers_tool_uses:
             return
         for block in blocks:
-            if block.get("type") == "tool_use" and block.get("name") == TOOL:
+            if block.get("type") == "tool_use" and block.get("name") in TOOLS:
                 self._ask(str(block.get("id") or ""), _object(block.get("input")))
 
     def _is_ours(self, message: dict[str, Any]) -> bool:
@@ -140,7 +140,7 @@ class Relay:
         if message.get("type") != "control_request" or request.get("subtype") != "can_use_tool":
             return False
         tool_name, tool_input = str(request.get("tool_name") or ""), _object(request.get("input"))
-        if tool_name == TOOL:
+        if tool_name in TOOLS:
             self._turns.heard()
             tool_use_id = str(request.get("tool_use_id") or request_id)
             self._tool_uses[request_id] = tool_use_id
@@ -173,7 +173,7 @@ class Relay:
         timeout_seconds = self._options.timeout_seconds
         try:
             result = self._client.ask_until(
-                {"questions": tool_input.get("questions")},
+                {"questions": questions_of(tool_input)},
                 timeout_seconds,
                 cancellation=cancellation,
                 agent=self._options.agent,

@@ -1,25 +1,32 @@
 """Claude Code's own HTTP hooks: nothing to install on the agent's machine.
 
 Takes the envelopes of PreToolUse, PermissionRequest and PostToolUse and answers in the hook's output format.
+An envelope that it does not understand gets `{}`: other agents run the hooks of Claude Code as well, and an
+error would deny their tool.
 What Claude Code is told lives in `bridge_client`, because its command does the same from the other side:
 pure functions over the wire's JSON, the only part of the client that the server knows.
 """
 
+import logging
 from contextlib import suppress
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
 
 from bridge_client import envelopes
-from bridge_client.answers import Decision, choices_from_claude, decide
+from bridge_client.answers import Decision, choices_from_claude, decide, questions_of, undecided_because
 from bridge_client.results import Question as QuestionResult
 from rooms import access, api, lifecycle, wire
 from rooms.database import in_database
 from rooms.endpoint import invalid_parameter, read_json
 from rooms.exchange import Exchange
+from rooms.fields import InvalidPayload
 from rooms.models import AgentKey, Answer, Question
 from rooms.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
+from rooms.problems import Problem
 from rooms.waits import wait_until_settled
+
+logger = logging.getLogger(__name__)
 
 # A question with a deadline is settled at it. This is only for one that was decided at the last moment and
 # can still be undone; it has to fit between `timeout` and the longer one of Claude Code, 15 seconds later.
@@ -32,21 +39,32 @@ async def claude_code(exchange: Exchange, room: str) -> None:
     """Ask the room what Claude Code asks, and reply as a hook would; `{}` leaves everything as it was."""
     await exchange.read_body()
     envelope = await in_database(_read_envelope, exchange.request, room)
-    if not envelopes.is_for_us(envelope):
+    if problem := envelopes.what_is_not_understood(envelope):
+        _log_not_understood(room, problem)
+        await exchange.respond_json({})
+    elif not envelopes.is_for_us(envelope):
         await exchange.respond_json({})
     elif envelopes.is_report(envelope):
         await exchange.respond_json(await in_database(_report, exchange.request, envelope))
     else:
-        await _ask_the_room(exchange, envelope)
+        await _ask_the_room(exchange, room, envelope)
 
 
-async def _ask_the_room(exchange: Exchange, envelope: dict[str, Any]) -> None:
+async def _ask_the_room(exchange: Exchange, room: str, envelope: dict[str, Any]) -> None:
     seconds = _timeout_seconds(exchange.request)
     is_headless = exchange.request.GET.get("headless") == "1"
     # Where the model is told for good that no answer came, the question is over at the same moment. At a
     # terminal it stays open: the dialog takes over.
     deadline_seconds = max(seconds, SHORTEST_DEADLINE_SECONDS) if is_headless else None
-    question_id = await in_database(_ask, exchange.request, envelope, deadline_seconds)
+    try:
+        question_id = await in_database(_ask, exchange.request, envelope, deadline_seconds)
+    except Problem as problem:
+        if problem.body["code"] != "invalid_question":
+            raise
+        _log_not_understood(room, str(problem))
+        refused = undecided_because(problem)
+        await exchange.respond_json(envelopes.output(envelope["hook_event_name"], refused, is_headless) or {})
+        return
     longest = seconds + EXPIRY_GRACE_SECONDS if is_headless else seconds
     question = await wait_until_settled(exchange, question_id, longest, exchange.keep_alive)
     if question is None:
@@ -62,22 +80,37 @@ async def _ask_the_room(exchange: Exchange, envelope: dict[str, Any]) -> None:
 
 
 def _decide(question: Question, envelope: dict[str, Any], seconds: float, request: ASGIRequest) -> Decision:
-    return decide(_as_client(question, request).result, envelopes.tool_input(envelope), seconds)
+    return decide(
+        _as_client(question, request).result,
+        envelopes.tool_input(envelope),
+        seconds,
+        repeats_answers=envelopes.knows_no_answers(envelope),
+    )
 
 
-def _read_envelope(request: ASGIRequest, room: str) -> dict[str, Any]:
+def _log_not_understood(room: str, problem: str) -> None:
+    # With escapes: the reason may quote what an agent sent.
+    logger.warning("A hook envelope for the room %s was not understood: %r", room, problem)
+
+
+def _read_envelope(request: ASGIRequest, room: str) -> Any:
+    """What was sent, None if it is not even JSON; for the room's own key only."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
     access.room_of_key(key, room)
-    envelope = read_json(request)
-    return envelope if isinstance(envelope, dict) else {}
+    try:
+        return read_json(request)
+    except Problem as problem:
+        if problem.status not in (400, 415):
+            raise
+        return None
 
 
 def _ask(request: ASGIRequest, envelope: dict[str, Any], deadline_seconds: float | None) -> str:
     key = access.key_from_header(request.headers.get("Authorization", ""))
     asked = {
         "agent": {"name": request.GET.get("agent") or envelopes.AGENT},
-        "session_id": envelope.get("session_id"),
-        "questions": envelopes.tool_input(envelope).get("questions"),
+        "session_id": str(envelope.get("session_id") or ""),
+        "questions": questions_of(envelopes.tool_input(envelope)),
         "context": {"cwd": str(envelope.get("cwd") or "")[:FOLDER_LENGTH]},
         "timeout_seconds": deadline_seconds,
     }
@@ -115,6 +148,8 @@ def _report(request: ASGIRequest, envelope: dict[str, Any]) -> dict[str, Any]:
         with suppress(lifecycle.AlreadySettled):
             lifecycle.withdraw(question, by=key)  # it is asked again
         return envelopes.ask_again_output()
+    except InvalidPayload as error:
+        _log_not_understood(question.room.slug, str(error))
     return {}
 
 

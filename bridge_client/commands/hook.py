@@ -1,4 +1,4 @@
-"""`ask-bridge hook`: what Claude Code runs around AskUserQuestion."""
+"""`ask-bridge hook`: what Claude Code runs around AskUserQuestion and AskFollowupQuestion."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from bridge_client.answers import Decision, Undecided, undecided_because
 from bridge_client.cli import exit_code_of
 from bridge_client.client import Client
 from bridge_client.commands import flags
-from bridge_client.errors import ClientError
+from bridge_client.errors import ClientError, ProblemError
 from bridge_client.signals import Stopped
 
 # Set by Claude Code for its hooks: 0 in `-p`, stream-json and the SDK, 1 where somebody sits at the terminal.
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 
 EPILOG = """Reads a PreToolUse, PermissionRequest or PostToolUse envelope from stdin. If nobody answers or the
-bridge is down it prints nothing, and Claude Code shows its own dialog. `ask-bridge install claude-code`
-sets it up.
+bridge is down it prints nothing, and Claude Code shows its own dialog. The same for an envelope that it does
+not understand, such as one of another agent: a line on stderr, and exit code 0. `ask-bridge install
+claude-code` sets it up.
 
 example, in ~/.claude/settings.json:
-  {"hooks": {"PreToolUse": [{"matcher": "AskUserQuestion",
+  {"hooks": {"PreToolUse": [{"matcher": "AskUserQuestion|AskFollowupQuestion",
     "hooks": [{"type": "command", "command": "ask-bridge hook --timeout 300", "timeout": 315}]}]}}
 """
 
@@ -51,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     envelope = _read_envelope()
-    if envelope is None:
-        print("ask-bridge: hook takes a hook envelope of Claude Code on stdin", file=sys.stderr)
-        return exits.FAILED
+    if problem := envelopes.what_is_not_understood(envelope):
+        print(f"ask-bridge: the hook does not understand this envelope: {problem}", file=sys.stderr)
+        return exits.OK
     if not envelopes.is_for_us(envelope):
         return exits.OK
     try:
@@ -65,21 +66,26 @@ def run(args: argparse.Namespace) -> int:
         decision = hook.ask_the_room(envelope, client, args.timeout, args.agent, is_headless=args.headless)
     except ClientError as error:
         _print_decision(envelope, undecided_because(error), args.headless)
-        # A bridge that is away will be back; what somebody has to mend is shown in the terminal.
+        # A bridge that is away will be back, and a question that it refuses is one for the agent's own
+        # dialog. A wrong setup is an error, which the terminal shows.
         is_away = exit_code_of(error) == exits.UNREACHABLE
-        return exits.OK if is_away or args.headless else exits.FAILED
+        return exits.OK if is_away or _is_refused(error) or args.headless else exits.FAILED
     except Stopped:
         return exits.OK  # the goodbye is said; nobody reads what a stopped hook prints
     _print_decision(envelope, decision, args.headless)
     return exits.OK
 
 
+def _is_refused(error: ClientError) -> bool:
+    """Whether the bridge does not take what was asked or reported."""
+    return isinstance(error, ProblemError) and error.status in (400, 413, 422)
+
+
 def _read_envelope() -> Any:
     try:
-        envelope = json.loads(sys.stdin.buffer.read())
+        return json.loads(sys.stdin.buffer.read())
     except (ValueError, RecursionError):
         return None
-    return envelope if isinstance(envelope, dict) else None
 
 
 def _print_decision(envelope: Any, decision: Decision, is_headless: bool) -> None:

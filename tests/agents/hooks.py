@@ -3,6 +3,7 @@
 import shlex
 import sys
 
+from bridge_client.envelopes import MATCHER
 from tests.actors import Agent
 from tests.agents.scripted_model import Json
 from tests.processes import ROOT
@@ -23,9 +24,7 @@ def variables(room: Agent) -> dict[str, str]:
 def hooks(kind: str, room: Agent, *events: str, timeout: float = 60) -> Json:
     """Settings with our hooks for these events."""
     made = {"command": _command, "http": _http}[kind]
-    return {
-        "hooks": {event: [{"matcher": "AskUserQuestion", "hooks": [made(room, timeout)]}] for event in events}
-    }
+    return {"hooks": {event: [{"matcher": MATCHER, "hooks": [made(room, timeout)]}] for event in events}}
 
 
 def _command(room: Agent, timeout: float) -> Json:

@@ -98,7 +98,7 @@ def test_several_questions_with_ticks_a_text_a_note_and_a_preview(
         "Which checks?": "Unit, Load, and by hand",
     }
     assert output["updatedInput"]["annotations"] == {
-        "Which database?": {"preview": "CREATE TABLE", "notes": "Version 17"}
+        "Which database?": {"preview": "CREATE TABLE", "notes": '"Version 17"'}
     }
     assert "Version 17" in output["additionalContext"]
 
@@ -111,7 +111,7 @@ def test_a_skip_is_a_deny_with_name_and_reason(command: Command, agent: Agent, p
     assert hook_output(printed) == {
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",
-        "permissionDecisionReason": "Ana Costa chose not to answer: Ask Ben",
+        "permissionDecisionReason": 'Ana Costa chose not to answer: "Ask Ben"',
     }
 
 
@@ -253,8 +253,8 @@ def test_a_restart_while_it_waits_changes_nothing(
     [
         envelope(tool_name="Bash"),
         envelope("SessionStart"),
+        {"hook_event_name": "Stop"},
         envelope("PostToolUse"),  # nothing was answered
-        {},
     ],
 )
 def test_everything_else_passes_without_a_word(command: Command, agent: Agent, sent: Any) -> None:
@@ -269,11 +269,117 @@ def test_other_tools_pass_even_without_any_settings(command: Command) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("stdin", ["", "not json", "[]"])
-def test_no_envelope_is_an_error_that_blocks_nothing(command: Command, stdin: str) -> None:
+# As GitHub Copilot CLI sends it, which runs the hooks of .claude/settings.json and denies its own tool when
+# one of them fails.
+FORM = {
+    "message": "Which database?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"database": {"type": "string", "enum": ["PostgreSQL", "SQLite"]}},
+        "required": ["database"],
+    },
+}
+NOT_UNDERSTOOD: dict[str, Any] = {
+    "nothing": "",
+    "no JSON": "not json",
+    "no object": "[]",
+    "an empty object": {},
+    "no event": envelope(hook_event_name=None),
+    "no tool": envelope(tool_name=None),
+    "a form": envelope(tool_input=FORM),
+    "a form beside a dialog": envelope("PermissionRequest", tool_input=FORM),
+    "a form of the other tool": envelope(tool_name="AskFollowupQuestion", tool_input=FORM),
+    "no input": envelope(tool_input=None),
+    "a text as input": envelope(tool_input="Which database?"),
+    "no questions": envelope(tool_input={"questions": []}),
+    "one option": envelope("PreToolUse", {"question": "Go on?", "options": [{"label": "Yes"}]}),
+    "questions of another shape": envelope("PreToolUse", {"prompt": "Go on?"}),
+}
+
+
+@pytest.mark.parametrize("stdin", NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD.keys())
+def test_an_envelope_that_is_not_understood_breaks_no_agent(
+    command: Command, agent: Agent, stdin: Any
+) -> None:
     done = command.run("hook", stdin=stdin)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "envelope" in done.stderr
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("ask-bridge: ")
+    assert done.stderr.count("\n") == 1
+    assert agent.open_questions() == []
+
+
+@pytest.mark.parametrize("flags", [(), ("--headless",)])
+def test_a_form_is_left_to_its_agent_without_a_terminal_as_well(
+    command: Command, flags: tuple[str, ...]
+) -> None:
+    done = command.run("hook", *flags, stdin=envelope(tool_input=FORM))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "holds no questions" in done.stderr
+
+
+def test_headless_the_model_is_told_why_its_question_was_refused(command: Command) -> None:
+    asked = envelope("PreToolUse", {"question": "Go on?", "options": [{"label": "Yes"}]})
+    done = command.run("hook", "--headless", stdin=asked)
+    assert done.returncode == 0
+    assert "needs 2 to 4 options, got 1" in hook_output(done.stdout)["permissionDecisionReason"]
+
+
+def test_a_report_that_cannot_be_stored_breaks_nothing(command: Command, agent: Agent) -> None:
+    asked_before(command, "PermissionRequest")
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "half a character: \ud800"}))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert len(agent.open_questions()) == 1
+
+
+# ---- AskFollowupQuestion ---------------------------------------------------------------------------------
+
+FOLLOW_UP = {"question": "Which colour?", "follow_up": ["Red", {"text": "Blue, dark", "mode": "code"}]}
+
+
+def test_a_follow_up_question_is_asked_and_answered(command: Command, agent: Agent, person: Person) -> None:
+    """Its input is handed back with `answers` in it; a tool that does not know them finds them beside it."""
+    asked = envelope(tool_name="AskFollowupQuestion", tool_input=FOLLOW_UP)
+    with command.start("hook", stdin=asked) as process:
+        question = waiting_question(agent)
+        assert question["questions"][0]["question"] == "Which colour?"
+        person.answer(question, "Blue, dark")
+        code, printed, errors = ends(process)
+    assert (code, errors) == (0, "")
+    assert hook_output(printed) == {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": {**FOLLOW_UP, "answers": {"Which colour?": "Blue, dark"}},
+        "additionalContext": 'Ana Costa answered: "Which colour?" = Blue, dark',
+    }
+
+
+def test_two_follow_up_questions_beside_a_dialog_are_two_cards(command: Command, agent: Agent) -> None:
+    for text in ("Which colour?", "Which size?"):
+        asked = {**FOLLOW_UP, "question": text}
+        sent = envelope("PermissionRequest", tool_name="AskFollowupQuestion", tool_input=asked)
+        for _ in range(2):
+            command.run("hook", "--timeout", "0.1", stdin=sent)
+    assert len(agent.open_questions()) == 2
+
+
+def test_a_follow_up_question_that_the_terminal_answered_closes_its_card(
+    command: Command, agent: Agent
+) -> None:
+    tool: dict[str, Any] = {"tool_name": "AskFollowupQuestion", "tool_input": FOLLOW_UP}
+    command.run("hook", "--timeout", "0.1", stdin=envelope("PermissionRequest", **tool))
+    (question,) = agent.open_questions()
+    tool["tool_input"] = {**FOLLOW_UP, "answers": {"Which colour?": "Red"}}
+    done = command.run("hook", stdin=envelope("PostToolUse", **tool))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert agent.read(question["id"])["answer"]["answers"][0]["selectedOptions"] == ["Red"]
+
+
+def test_a_model_sets_nothing_but_its_question(command: Command, agent: Agent) -> None:
+    more = {"agent": {"name": "boss"}, "timeout_seconds": 0.001, "default": {"Which colour?": "Red"}}
+    sent = envelope(tool_name="AskFollowupQuestion", tool_input={**FOLLOW_UP, **more})
+    command.run("hook", "--timeout", "0.1", stdin=sent)
+    (question,) = agent.open_questions()
+    assert (question["agent"]["name"], question["expires_at"]) == ("Claude Code", None)
 
 
 @pytest.mark.parametrize("variable", [{"ASK_BRIDGE_KEY": "abk_wrong"}, {"ASK_BRIDGE_ROOM": "elsewhere"}])
@@ -538,7 +644,7 @@ def test_notes_of_several_people_have_their_names(
         submit(bridge.person("ben"), question, ("choice-0", "1"), ("notes-0", "For now"))
         _, printed, _ = ends(process)
     assert hook_output(printed)["additionalContext"] == (
-        'Note on "Which database?": Ana Costa: It is small\nBen Okafor: For now'
+        r'Note on "Which database?": "Ana Costa: It is small\nBen Okafor: For now"'
     )
 
 

@@ -44,7 +44,7 @@ def ours(path: Path) -> dict[str, Any]:
         for group in groups:
             for hook in group["hooks"]:
                 if "bridge" in hook.get("command", "") or "hooks/claude-code" in hook.get("url", ""):
-                    assert group["matcher"] == "AskUserQuestion"
+                    assert group["matcher"] == "AskUserQuestion|AskFollowupQuestion"
                     assert event not in found
                     found[event] = hook
     return found
@@ -80,7 +80,12 @@ def test_the_command_that_was_written_runs_from_anywhere(command: Command, user_
     install(command, "--yes")
     line = ours(user_file)["PermissionRequest"]["command"]
     done = subprocess.run(
-        ["sh", "-c", line], input="{}", env={"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, text=True
+        ["sh", "-c", line],
+        input='{"hook_event_name": "Stop"}',
+        env={"PATH": "/usr/bin:/bin"},
+        cwd="/",
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -163,6 +168,23 @@ def test_a_project_gets_no_path_of_this_machine(command: Command, user_file: Pat
     assert not user_file.exists()
     uninstall(command, "--project", "--yes")
     assert (command.folder / ".claude" / "settings.json").read_text() == "{}\n"
+
+
+def test_hooks_from_before_the_second_tool_are_brought_up_to_date(command: Command, user_file: Path) -> None:
+    """Ours alone in place; beside a hook of somebody else in a group of its own."""
+    install(command, "--yes")
+    settings = json.loads(user_file.read_text())
+    for groups in settings["hooks"].values():
+        groups[0]["matcher"] = "AskUserQuestion"
+        groups.append({"matcher": "Bash", "hooks": [{"type": "command", "command": "check-bash"}]})
+    settings["hooks"]["PostToolUse"][0]["hooks"].append({"type": "command", "command": "say ding"})
+    write(user_file, json.dumps(settings))
+    assert install(command, "--yes").returncode == 0
+    hooks = json.loads(user_file.read_text())["hooks"]
+    both = "AskUserQuestion|AskFollowupQuestion"
+    assert [group["matcher"] for group in hooks["PermissionRequest"]] == [both, "Bash"]
+    assert [group["matcher"] for group in hooks["PostToolUse"]] == ["AskUserQuestion", "Bash", both]
+    assert set(ours(user_file)) == {"PermissionRequest", "PostToolUse"}
 
 
 def test_http_needs_nothing_but_the_key_in_the_environment(

@@ -216,7 +216,7 @@ def test_several_labels_a_text_and_notes_stay_apart(command: Command, agent: Age
         (answer,) = data(result)["answers"]
         assert answer["selectedOptions"] == ["PostgreSQL", "SQLite"]
         assert (answer["customInput"], answer["notes"]) == ("DuckDB", "Small")
-        assert "PostgreSQL, SQLite, DuckDB (note: Small)" in texts(result)[0]
+        assert 'PostgreSQL, SQLite, DuckDB (note: "Small")' in texts(result)[0]
 
     run(test)
 
@@ -262,7 +262,7 @@ def test_a_skip_comes_with_who_and_why(command: Command, agent: Agent, person: P
             result = await calling
         assert data(result)["status"] == "declined"
         assert data(result)["by"]["name"] == "Ana Costa"
-        assert data(result)["message"] == "Ana Costa chose not to answer: Not mine to decide"
+        assert data(result)["message"] == 'Ana Costa chose not to answer: "Not mine to decide"'
         assert data(result)["kind"] == "skip"
         assert "answers" not in data(result)
 
@@ -506,6 +506,21 @@ def test_a_permission_prompt_for_a_question_is_answered_from_the_room(
     run(test)
 
 
+def test_a_permission_prompt_for_a_follow_up_question_is_answered_as_well(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    async def test() -> None:
+        async with connected(command) as session:
+            follow_up = {"question": "Which colour?", "follow_up": ["Red", "Blue"]}
+            prompt = {"tool_name": "AskFollowupQuestion", "input": follow_up, "tool_use_id": "toolu_1"}
+            calling = asyncio.create_task(session.call_tool("approve", prompt))
+            await asyncio.to_thread(person.answer, await asked(agent), "Blue")
+            updated = {**follow_up, "answers": {"Which colour?": "Blue"}}
+            assert decision(await calling) == {"behavior": "allow", "updatedInput": updated}
+
+    run(test)
+
+
 def test_a_permission_prompt_that_is_skipped_is_denied_with_the_reason(
     command: Command, agent: Agent, person: Person
 ) -> None:
@@ -513,7 +528,7 @@ def test_a_permission_prompt_that_is_skipped_is_denied_with_the_reason(
         async with connected(command) as session:
             calling = asyncio.create_task(session.call_tool("approve", PROMPT))
             await asyncio.to_thread(skip, person, await asked(agent), "Later")
-            message = "Ana Costa chose not to answer: Later"
+            message = 'Ana Costa chose not to answer: "Later"'
             assert decision(await calling) == {"behavior": "deny", "message": message}
 
     run(test)

@@ -55,15 +55,33 @@ def test_an_answer_is_allowed_with_the_questions_and_answers(
     assert result.updated_input == {
         **INPUT,
         "answers": {"Which checks?": "Unit, Browser"},
-        "annotations": {"Which checks?": {"notes": "Quickly"}},
+        "annotations": {"Which checks?": {"notes": '"Quickly"'}},
     }
+
+
+def test_a_follow_up_question_is_allowed_with_its_answer(
+    client: Client, agent: Agent, person: Person
+) -> None:
+    follow_up = {"question": "Which colour?", "follow_up": [{"text": "Red"}, {"text": "Blue"}]}
+
+    async def test() -> Any:
+        callback = ask_bridge_can_use_tool(client)
+        context = sdk.ToolPermissionContext(tool_use_id="toolu_1")
+        calling = asyncio.create_task(callback("AskFollowupQuestion", follow_up, context))
+        (question,) = await asyncio.to_thread(eventually, agent.open_questions)
+        await asyncio.to_thread(person.answer, question, "Blue")
+        return await calling
+
+    result = asyncio.run(test())
+    assert isinstance(result, sdk.PermissionResultAllow)
+    assert result.updated_input == {**follow_up, "answers": {"Which colour?": "Blue"}}
 
 
 def test_a_skip_is_denied_with_name_and_reason(client: Client, agent: Agent, person: Person) -> None:
     callback = ask_bridge_can_use_tool(client)
     result = asyncio.run(answered(callback, agent, lambda question: skip(person, question, "Ask Ben")))
     assert isinstance(result, sdk.PermissionResultDeny)
-    assert result.message == "Ana Costa chose not to answer: Ask Ben"
+    assert result.message == 'Ana Costa chose not to answer: "Ask Ben"'
 
 
 def test_a_reply_is_denied_with_what_they_ask(client: Client, agent: Agent, person: Person) -> None:

@@ -181,7 +181,32 @@ def test_several_labels_become_one_text_and_notes_come_along(
         assert run.ends() == 0
         updated = run.results[0]["updatedInput"]
         assert updated["answers"] == {"Database?": "PostgreSQL, SQLite"}
-        assert updated["annotations"] == {"Database?": {"notes": "Both"}}
+        assert updated["annotations"] == {"Database?": {"notes": '"Both"'}}
+
+
+FOLLOW_UP = {
+    "tool": "AskFollowupQuestion",
+    "input": {"question": "Which colour?", "follow_up": ["Red", "Blue, dark"], "multiSelect": True},
+}
+
+
+def test_a_follow_up_question_is_answered_as_well(start: Start, agent: Agent, person: Person) -> None:
+    with start(FOLLOW_UP, arguments=("-p", "Go ahead.")) as run:
+        submit(person, asked(agent), ("choice-0", "0"), ("choice-0", "1"))
+        assert run.ends() == 0
+        updated = {**FOLLOW_UP["input"], "answers": {"Which colour?": 'Red, "Blue, dark"'}}
+        assert run.results == [{"behavior": "allow", "updatedInput": updated}]
+
+
+def test_an_old_client_gets_the_answer_to_a_follow_up_question_as_a_tool_result(
+    start: Start, agent: Agent, person: Person
+) -> None:
+    flags = ("--legacy-tool-result",)
+    with start(FOLLOW_UP, flags=flags, arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
+        submit(person, asked(agent), ("choice-0", "0"), ("choice-0", "1"))
+        assert run.ends() == 0
+        (block,) = run.results
+        assert (block["content"], block["is_error"]) == ('Red, "Blue, dark"', False)
 
 
 def test_several_requests_at_once_each_get_their_own_answer(
@@ -204,7 +229,7 @@ def test_a_skip_is_denied_with_who_and_why(start: Start, agent: Agent, person: P
     with start(ask(), arguments=("-p", "Go ahead.")) as run:
         skip(person, asked(agent), "Ask me tomorrow")
         assert run.ends() == 0
-        message = "Ana Costa chose not to answer: Ask me tomorrow"
+        message = 'Ana Costa chose not to answer: "Ask me tomorrow"'
         assert run.results == [{"behavior": "deny", "message": message}]
 
 

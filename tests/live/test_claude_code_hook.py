@@ -1,5 +1,6 @@
 """Claude Code's HTTP hook, as any program could post it; the real client does so in tests/agents."""
 
+import json
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_skip_is_a_denial_with_its_reason(agent: Agent, person: Person) -> Non
         person.skip(the_question(agent), "Not today")
         output = hook.result()["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
-    assert output["permissionDecisionReason"] == "Ana Costa chose not to answer: Not today"
+    assert output["permissionDecisionReason"] == 'Ana Costa chose not to answer: "Not today"'
 
 
 def test_a_reply_is_a_denial_that_asks_back(agent: Agent, person: Person) -> None:
@@ -129,7 +130,7 @@ def test_a_client_that_hangs_up_stops_waiting_at_once(agent: Agent) -> None:
 
 
 def test_other_tools_and_events_pass_by(agent: Agent) -> None:
-    for passing in (envelope(tool_name="Bash"), envelope("SessionStart"), {}):
+    for passing in (envelope(tool_name="Bash"), envelope("SessionStart"), {"hook_event_name": "Stop"}):
         assert agent.call("POST", path(agent), passing).json() == {}
     assert agent.open_questions() == []
 
@@ -144,16 +145,76 @@ def test_a_silent_wait_sends_blanks_that_keep_proxies_patient(agent: Agent, pers
     assert reply.json()["hookSpecificOutput"]["permissionDecision"] == "allow"
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        (envelope(tool_input={"questions": []}), 422, "invalid_question"),
-        (envelope(tool_input={}), 422, "invalid_question"),
-    ],
-)
-def test_a_broken_question_is_refused(agent: Agent, body: Any, status: int, code: str) -> None:
-    reply = agent.call("POST", path(agent), body)
-    assert (reply.status, reply.json()["code"]) == (status, code)
+# As GitHub Copilot CLI sends it, which runs the hooks of .claude/settings.json and denies its own tool when
+# one of them fails.
+FORM = {
+    "message": "Which database?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"database": {"type": "string", "enum": ["PostgreSQL", "SQLite"]}},
+        "required": ["database"],
+    },
+}
+NOT_UNDERSTOOD: dict[str, Any] = {
+    "an empty object": {},
+    "a list": [],
+    "a text": "PreToolUse",
+    "nothing": None,
+    "no tool": envelope(tool_name=None),
+    "a form": envelope(tool_input=FORM),
+    "a form beside a dialog": envelope("PermissionRequest", tool_input=FORM),
+    "a form without a terminal": envelope(tool_input=FORM),
+    "no input": envelope(tool_input={}),
+    "a number as input": envelope(tool_input=7),
+    "no questions": envelope(tool_input={"questions": []}),
+    "one option": envelope(tool_input={"questions": [{"question": "Go on?", "options": ["Yes"]}]}),
+    "five options": envelope(tool_input={"questions": [{"question": "Which?", "options": list("ABCDE")}]}),
+    "an answer that cannot be stored": envelope(
+        "PostToolUse", tool_input={"questions": QUESTIONS, "answers": {"Which database?": "\ud800"}}
+    ),
+}
+
+
+@pytest.mark.parametrize("body", NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD.keys())
+def test_an_envelope_that_is_not_understood_breaks_no_agent(agent: Agent, body: Any) -> None:
+    if isinstance(body, dict) and body.get("hook_event_name") == "PostToolUse":
+        agent.ask(questions=QUESTIONS, session_id="session-1", tool_use_id="toolu_1")
+    before = agent.open_questions()
+    query = "?headless=1" if body == NOT_UNDERSTOOD["a form without a terminal"] else ""
+    reply = agent.site.request("POST", path(agent, query), body=json.dumps(body), headers=agent.headers())
+    assert (reply.status, reply.json()) == (200, {})
+    assert agent.open_questions() == before
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b'{"hook_event_name": '])
+def test_what_is_no_json_breaks_no_agent(agent: Agent, body: bytes) -> None:
+    reply = agent.site.request("POST", path(agent), body=body, headers=agent.headers())
+    assert (reply.status, reply.json()) == (200, {})
+
+
+def test_without_a_terminal_the_model_is_told_why_its_question_was_refused(agent: Agent) -> None:
+    reply = agent.call("POST", path(agent, "?headless=1"), NOT_UNDERSTOOD["one option"])
+    assert reply.status == 200
+    output = reply.json()["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    assert "needs 2 to 4 options, got 1" in output["permissionDecisionReason"]
+
+
+FOLLOW_UP = {"question": "Which colour?", "options": ["Red", "Blue, dark"]}
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_a_follow_up_question_is_asked_and_answered(agent: Agent, person: Person, event: str) -> None:
+    asked = envelope(event, tool_name="AskFollowupQuestion", tool_input=FOLLOW_UP)
+    with agent.background("POST", path(agent), asked) as hook:
+        question = the_question(agent)
+        assert [prompt["question"] for prompt in question["questions"]] == ["Which colour?"]
+        person.answer(question, "Blue, dark")
+        output = hook.result(timeout=1)["hookSpecificOutput"]
+    updated = (output if event == "PreToolUse" else output["decision"])["updatedInput"]
+    assert updated == {**FOLLOW_UP, "answers": {"Which colour?": "Blue, dark"}}
+    if event == "PreToolUse":
+        assert output["additionalContext"] == 'Ana Costa answered: "Which colour?" = Blue, dark'
 
 
 def test_keys_count_as_everywhere(agent: Agent, stranger: Agent) -> None:

@@ -59,6 +59,25 @@ def test_json_lines_are_json_and_name_the_request(serve: Serve, tmp_path: Path) 
     assert "abk_" not in errors
 
 
+@pytest.mark.usefixtures("migrated")
+def test_a_hook_envelope_that_is_not_understood_is_one_line(serve: Serve) -> None:
+    site = serve()
+    key = re.findall(r"abk_\w+", site.printed)[0]
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    labels = ["Yes\n2026-11-18 ERROR forged", "Yes\u200b"]
+    for tool_input in ({"message": "Go on?"}, {"questions": [{"question": "Go on?", "options": labels}]}):
+        envelope = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": tool_input}
+        reply = site.request(
+            "POST", "/api/v1/rooms/lobby/hooks/claude-code", body=json.dumps(envelope), headers=headers
+        )
+        assert (reply.status, reply.json()) == (200, {})
+    _, errors = site.stop()
+    lines = errors.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert "WARNING rooms.hooks: A hook envelope for the room lobby was not understood: " in line
+
+
 def test_an_exception_stays_on_its_line() -> None:
     try:
         raise RuntimeError("two\nlines")
