@@ -1,4 +1,8 @@
-"""Between our answers and Claude's: one string per question there, lists of labels here."""
+"""Between our answers and Claude's: one string per question there, lists of labels here.
+
+What people wrote stands in quotes in every sentence for the model, on one line and with escapes, so that no
+text can look like another note, another answer or the words of another person.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
+from bridge_client.answer_text import SEPARATOR, UNSEEN, decode, encode, quoted
 from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Question, Result, StillOpen
-
-# How Claude Code itself joins the labels of a multi-select; only this edge knows it.
-SEPARATOR = ", "
 
 # What a question at the top level of a tool's input may have, options under each of their names.
 PROMPT_FIELDS = (
@@ -74,12 +76,12 @@ def decide(
         # Notes of several people have their names in them already.
         name = result.names[0] if len(result.names) == 1 else ""
         remarks = [answers_sentence(result)] if repeats_answers else []
-        return _allow(result.choices, tool_input, name, remarks)
+        return _allow(result, result.choices, tool_input, name, remarks)
     if isinstance(result, Expired) and result.default:
         remarks = [default_sentence(result)]
         if repeats_answers:
-            remarks.append(answers_in_words(result.default))
-        return _allow(result.default, tool_input, "", remarks)
+            remarks.append(answers_in_words(result.default, result.question))
+        return _allow(result, result.default, tool_input, "", remarks)
     if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
         return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
     if isinstance(result, Expired):
@@ -111,38 +113,51 @@ def default_sentence(result: Expired) -> str:
     )
 
 
+def as_name(name: str) -> str:
+    """A name as it is, or in quotes if it could be taken for several names or for a part of the sentence."""
+    is_odd = UNSEEN.search(name) or any(sign in name for sign in ('"', ":", ",", " and "))
+    return quoted(name) if is_odd else name
+
+
 def answers_sentence(result: Answered) -> str:
     """Who answered what, for a model that may not be told by the tool itself."""
     names = all_names(result.names or ["Somebody"])
-    return f"{names} answered: {answers_in_words(result.choices)}"
+    return f"{names} answered: {answers_in_words(result.choices, result.question)}"
 
 
-def answers_in_words(choices: Sequence[Choice]) -> str:
+def answers_in_words(choices: Sequence[Choice], question: Question) -> str:
     """`"Which database?" = SQLite; "Which checks?" = Unit, Browser`."""
-    return "; ".join(f'"{text}" = {answer}' for text, answer in claude_answers(choices).items())
+    answers = claude_answers(choices, question.prompts)
+    return "; ".join(f"{quoted(text)} = {answer}" for text, answer in answers.items())
 
 
 def all_names(names: Sequence[str]) -> str:
     """`Ana, Ben and Cleo`."""
-    *others, last = names
+    *others, last = [as_name(name) for name in names]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def declined_sentence(result: Declined) -> str:
     """Who did not choose, and why; somebody who asks back waits for an answer and is asked again."""
-    name = result.by.name if result.by else "Somebody"
+    name = as_name(result.by.name) if result.by else "Somebody"
     if isinstance(result, AskedBack):
         return (
-            f'{name} asks back instead of choosing: "{result.reason}". Answer that in your next message, '
-            "and ask the question again if it is still open."
+            f"{name} asks back instead of choosing: {quoted(result.reason)}. Answer that in your next "
+            "message, and ask the question again if it is still open."
         )
-    return f"{name} chose not to answer: {result.reason}" if result.reason else f"{name} chose not to answer."
+    if result.reason:
+        return f"{name} chose not to answer: {quoted(result.reason)}"
+    return f"{name} chose not to answer."
 
 
 def _allow(
-    choices: Sequence[Choice], tool_input: Mapping[str, Any], name: str, remarks: list[str]
+    result: Result,
+    choices: Sequence[Choice],
+    tool_input: Mapping[str, Any],
+    name: str,
+    remarks: list[str],
 ) -> Decision:
-    answers = claude_answers(choices)
+    answers = claude_answers(choices, result.question.prompts or prompts_of(tool_input))
     if not answers:
         # Sent on, it would read as "the user did not answer": nobody said that.
         return Undecided("The answer was empty")
@@ -150,11 +165,16 @@ def _allow(
     annotations = claude_annotations(choices, tool_input)
     if annotations:
         updated["annotations"] = annotations
+    by = f" by {as_name(name)}" if name else ""
     remarks = [
         *remarks,
-        *(f'There is no answer to "{text}".' for text in question_texts(tool_input) if text not in answers),
         *(
-            f'Note{" by " + name if name else ""} on "{choice.question}": {choice.notes}'
+            f"There is no answer to {quoted(text)}."
+            for text in question_texts(tool_input)
+            if text not in answers
+        ),
+        *(
+            f"Note{by} on {quoted(choice.question)}: {quoted(choice.notes)}"
             for choice in choices
             if choice.notes
         ),
@@ -162,21 +182,24 @@ def _allow(
     return Allow(updated, "\n".join(remarks))
 
 
-def claude_answers(choices: Sequence[Choice]) -> dict[str, str]:
-    """`{question: "label"}`, labels and Other's text joined; what has neither is left out."""
-    answers = {}
-    for choice in choices:
-        parts = [*choice.selected_options, *([choice.custom_input] if choice.custom_input else [])]
-        if parts:
-            answers[choice.question] = SEPARATOR.join(parts)
-    return answers
+def claude_answers(choices: Sequence[Choice], prompts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """`{question: "label"}`, labels and Other's text in one string; what has neither is left out."""
+    by_text = {str(prompt.get("question", "")): prompt for prompt in prompts}
+    answers = {
+        choice.question: encode(
+            by_text.get(choice.question, {}), choice.selected_options, choice.custom_input
+        )
+        for choice in choices
+    }
+    return {question: answer for question, answer in answers.items() if answer}
 
 
 def claude_annotations(choices: Sequence[Choice], tool_input: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Notes, and the preview of the option that was chosen, as Claude's own dialog adds them."""
     annotations = {}
     for choice in choices:
-        found = {"preview": _preview(choice, tool_input), "notes": choice.notes or ""}
+        notes = quoted(choice.notes) if choice.notes else ""
+        found = {"preview": _preview(choice, tool_input), "notes": notes}
         if any(found.values()):
             annotations[choice.question] = {name: text for name, text in found.items() if text}
     return annotations
@@ -231,14 +254,17 @@ def choices_from_claude(
 
 def _choice(prompt: Mapping[str, Any], answer: Any, annotation: Any) -> Choice:
     labels = [str(option["label"]) for option in prompt["options"]]
-    is_multi = bool(prompt.get("multiSelect"))
     selected: list[str] = []
     custom: list[str] = []
     for text in answer if isinstance(answer, list) else [answer]:
         if not isinstance(text, str) or not text.strip():
             continue
-        for part in _split(text, labels) if is_multi and text not in labels else [text]:
-            (selected if part in labels else custom).append(part)
+        if isinstance(answer, list) and text in labels:
+            selected.append(text)
+            continue
+        parts = decode(prompt, text)
+        selected += parts.selected
+        custom += [parts.custom] if parts.custom is not None else []
     if not selected and not custom:
         custom = [NOT_ANSWERED_THERE]
     notes = annotation.get("notes") if isinstance(annotation, dict) else None
@@ -248,15 +274,3 @@ def _choice(prompt: Mapping[str, Any], answer: Any, annotation: Any) -> Choice:
         custom_input=SEPARATOR.join(custom)[:FREE_TEXT_LENGTH] or None,
         notes=notes[:FREE_TEXT_LENGTH] if isinstance(notes, str) and notes.strip() else None,
     )
-
-
-def _split(text: str, labels: Sequence[str]) -> list[str]:
-    """Labels and the texts between them; a label may hold the separator itself, so the longest fit counts."""
-    by_length = sorted(labels, key=len, reverse=True)
-    parts = []
-    while text:
-        label = next((each for each in by_length if f"{text}{SEPARATOR}".startswith(each + SEPARATOR)), None)
-        part = label if label is not None else text.partition(SEPARATOR)[0]
-        parts.append(part)
-        text = text[len(part) + len(SEPARATOR) :]
-    return [part for part in parts if part]

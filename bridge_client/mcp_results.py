@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bridge_client.answer_text import quoted
 from bridge_client.answers import (
     DO_NOT_ASK_AGAIN,
     NOBODY_YET,
     all_names,
+    as_name,
+    claude_answers,
     declined_sentence,
     default_sentence,
     nobody_decided,
@@ -26,6 +29,7 @@ from bridge_client.results import (
     Expired,
     Memory,
     Person,
+    Question,
     Result,
     StillOpen,
 )
@@ -54,11 +58,11 @@ def outcome_of(result: Result) -> Outcome:
         data.update(_answers(result.choices), by=_person(result.by), via=result.via, is_default=False)
         if result.votes:
             data["votes"] = [vote.to_wire() for vote in result.votes]
-        return Outcome(data, f"{names} answered:\n{_as_lines(result.choices)}")
+        return Outcome(data, f"{names} answered:\n{_as_lines(result.choices, question)}")
     if isinstance(result, Expired) and result.default:
         message = default_sentence(result)
         data.update(_answers(result.default), by=None, via="default", is_default=True, message=message)
-        return Outcome(data, f"{message}\n{_as_lines(result.default)}")
+        return Outcome(data, f"{message}\n{_as_lines(result.default, question)}")
     if isinstance(result, Declined):
         kind = "reply" if isinstance(result, AskedBack) else "skip"
         data.update(kind=kind, by=_person(result.by), reason=result.reason)
@@ -99,8 +103,8 @@ def remembered(memories: Sequence[Memory]) -> Outcome:
         for each, result in found
     ]
     lines = [
-        f"{each.similarity:.0%} similar, {result.by.name if result.by else 'somebody'} on {result.at[:10]}:\n"
-        f"{_as_lines(result.choices)}"
+        f"{each.similarity:.0%} similar, {as_name(result.by.name) if result.by else 'somebody'} "
+        f"on {result.at[:10]}:\n{_as_lines(result.choices, each.question)}"
         for each, result in found
     ]
     return Outcome({"memories": data}, "\n".join(lines) or "Nothing similar was answered before.")
@@ -130,11 +134,11 @@ def _person(person: Person | None) -> dict[str, str] | None:
     return {"username": person.username, "name": person.name} if person else None
 
 
-def _as_lines(choices: Sequence[Choice]) -> str:
-    return "\n".join(_as_line(choice) for choice in choices)
+def _as_lines(choices: Sequence[Choice], question: Question) -> str:
+    answers = claude_answers(choices, question.prompts)
+    return "\n".join(_as_line(choice, answers.get(choice.question, "")) for choice in choices)
 
 
-def _as_line(choice: Choice) -> str:
-    chosen = [*choice.selected_options, *([choice.custom_input] if choice.custom_input else [])]
-    note = f" (note: {choice.notes})" if choice.notes else ""
-    return f'- "{choice.question}" = {", ".join(chosen)}{note}'
+def _as_line(choice: Choice, answer: str) -> str:
+    note = f" (note: {quoted(choice.notes)})" if choice.notes else ""
+    return f"- {quoted(choice.question)} = {answer}{note}"

@@ -184,7 +184,8 @@ class Relay:
         except ClientError as error:
             return undecided_because(error), {}
         choices = result.choices if isinstance(result, Answered) else []
-        return decide(result, tool_input, timeout_seconds), claude_answers(choices)
+        answers = claude_answers(choices, result.question.prompts)
+        return decide(result, tool_input, timeout_seconds), answers
 
     def _context(self) -> dict[str, str]:
         # Without what the server refuses: NUL, and halves of characters that JSON can spell.

@@ -47,6 +47,6 @@ def _in_words(memory: Memory) -> str:
     result = memory.question.result
     chosen, who, day = "", "in the terminal", ""
     if isinstance(result, Answered):
-        chosen = " / ".join(claude_answers(result.choices).values())
+        chosen = " / ".join(claude_answers(result.choices, memory.question.prompts).values())
         who, day = f"by {result.by.name}" if result.by else who, result.at[:10]
     return f"{memory.similarity:4.0%}  {asked}\n      {chosen} ({who}, {day})  {memory.question.url}"

@@ -36,7 +36,7 @@ def test_sdk_callback_answers_from_the_room_and_tells_of_a_skip(
         assert '"Which database?"="SQLite"' in told
         assert '"Which toppings?"="Cheese, Olives"' in told
         ana.skip(the_question(room), "Later")
-        assert claude.script.result_of(skipped).text == "Ana Costa chose not to answer: Later"
+        assert claude.script.result_of(skipped).text == 'Ana Costa chose not to answer: "Later"'
         assert conversation.result(PATIENCE_SECONDS)[-1].result == "Thanks."  # type: ignore[union-attr]
 
 

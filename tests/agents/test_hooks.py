@@ -101,7 +101,7 @@ def test_a_skip_tells_the_model_who_and_why(hooked: Callable[..., Claude], room:
         ana.skip(the_question(room), "Ask again tomorrow")
         told = claude.script.result_of(call)
     assert told.is_error
-    assert "Ana Costa chose not to answer: Ask again tomorrow" in told
+    assert 'Ana Costa chose not to answer: "Ask again tomorrow"' in told
 
 
 def test_a_reply_makes_the_model_answer_and_ask_again(

@@ -85,7 +85,7 @@ def test_declined_is_3(command: Command, agent: Agent, person: Person) -> None:
         skip(person, open_question(agent), "Ask Ben")
         code, printed, errors = ends(process)
     assert (code, printed) == (3, "")
-    assert "Ana Costa chose not to answer: Ask Ben" in errors
+    assert 'Ana Costa chose not to answer: "Ask Ben"' in errors
 
 
 def test_asked_back_is_3_with_the_text(command: Command, agent: Agent, person: Person) -> None:
