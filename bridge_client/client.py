@@ -259,11 +259,19 @@ class Client:
             raise
 
     def report_answer(
-        self, question_id: str, answers: Mapping[str, Any] | Sequence[Choice], via: str = "terminal"
+        self,
+        question_id: str,
+        answers: Mapping[str, Any] | Sequence[Choice],
+        via: str = "terminal",
+        *,
+        by: str = "",
     ) -> Question:
-        """Tell the room what was answered elsewhere; ProblemError 409 if it is settled already."""
+        """Tell the room what was answered elsewhere; ProblemError 409 if it is settled already.
+
+        With the scope `answer` and via="api", `by` is the user name of the person who answered.
+        """
         given = answers if isinstance(answers, Mapping) else [choice.to_wire() for choice in answers]
-        body = {"answers": given, "via": via}
+        body = {"answers": given, "via": via, **({"by": by} if by else {})}
         return Question.from_wire(self._call("POST", f"{question_path(question_id)}/answer", body=body))
 
     # ---- the timeline

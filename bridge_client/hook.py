@@ -23,6 +23,7 @@ REPORT_PATIENCE_SECONDS = 5.0
 
 # What the bridge says to an answer from the terminal when particular people have to decide.
 NEEDS_PEOPLE = "needs_people"
+MISSING_SCOPE = "missing_scope"
 
 
 def patience_seconds(envelope: Mapping[str, Any]) -> float:
@@ -84,6 +85,11 @@ def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> dict[str
             with suppress(ClientError):
                 client.withdraw(question.id)
             return envelopes.ask_again_output()
+        if error.code == MISSING_SCOPE:
+            # A key that only asks cannot say what was chosen. It can say that no answer is needed any more.
+            with suppress(ClientError):
+                client.withdraw(question.id)
+            return None
         if error.status != 409:  # somebody in the room was faster by a hair
             raise
     return None

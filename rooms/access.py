@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any
@@ -22,6 +23,7 @@ from rooms.lifecycle import Person
 from rooms.models import AgentKey, AuditEntry, Question, Room, RoomQuerySet
 from rooms.permissions import permissions
 from rooms.prepared import Select
+from rooms.scopes import DEFAULT_SCOPES, Scope, in_order
 from rooms.seals import is_seal_of, seal
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
@@ -53,6 +55,18 @@ class BadKey(Exception):
 
 class MayNotAnswer(Exception):
     """Somebody who may see a room, but neither decide nor write in it."""
+
+
+class MissingScope(Exception):
+    """A key may not do this: it was made without the scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(f"needs the scope {scope.value}")
+        self.scope = scope
+
+
+class NotOwnQuestion(Exception):
+    """A key may read this question, but another one asked it."""
 
 
 class NotRotatable(Exception):
@@ -107,6 +121,16 @@ def check_named(room: Room, care: Care | None) -> None:
             raise InvalidPayload([FieldError(field="care", message=message)])
 
 
+def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:
+    """The person with this name; raises InvalidPayload if they cannot answer in the room, or do not exist."""
+    users = get_user_model()._default_manager
+    user = users.filter(**{users.model.USERNAME_FIELD: username}).first()
+    if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
+        message = "is not a person who can answer in this room; give the user name of one who can"
+        raise InvalidPayload([FieldError(field="by", message=message)])
+    return user
+
+
 def check_may_answer(user: Person, room: Room) -> None:
     """Raise MayNotAnswer to somebody who may only look."""
     if not user.is_authenticated or not permissions().may_answer(user, room):
@@ -130,11 +154,17 @@ def user_of_session(session_key: str | None) -> Person:
 
 
 def create_key(
-    room: Room, *, label: str, created_by: Any = None, expires_at: datetime | None = None
+    room: Room,
+    *,
+    label: str,
+    created_by: Any = None,
+    expires_at: datetime | None = None,
+    scopes: Iterable[str] = DEFAULT_SCOPES,
 ) -> tuple[AgentKey, str]:
     """A new key for the room and its text, which is nowhere stored and cannot be shown again."""
+    fields = {"label": label, "created_by": created_by, "expires_at": expires_at}
     with writing():
-        key, text = _new_key(room, label=label, created_by=created_by, expires_at=expires_at)
+        key, text = _new_key(room, scopes=in_order(scopes), **fields)
         audit.record_all([_key_entry(Action.KEY_CREATED, key, created_by)])
     return key, text
 
@@ -149,7 +179,8 @@ def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
         # A key that was made for a time is followed by one for the same time.
         lifetime = old.expires_at - old.created_at if old.expires_at else None
         expires_at = timezone.now() + lifetime if lifetime else None
-        new, text = _new_key(old.room, label=old.label, created_by=by, expires_at=expires_at)
+        kept = {"label": old.label, "scopes": old.scopes, "lineage": old.lineage}
+        new, text = _new_key(old.room, created_by=by, expires_at=expires_at, **kept)
         AgentKey.objects.filter(pk=old.pk).update(expires_at=last_day)
         audit.record_all(
             [
@@ -173,13 +204,16 @@ def revoke_keys(keys: Any, by: Person | None = None) -> int:
 def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
     lookup = "".join(secrets.choice(ALPHABET) for _ in range(LOOKUP_CHARACTERS))
     secret = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_CHARACTERS))
+    fields = {"lineage": lookup, **fields}
     key = AgentKey.objects.create(room=room, lookup=lookup, digest=seal(KEY_PURPOSE, secret), **fields)
     return key, f"abk_{lookup}_{secret}"
 
 
-def _key_entry(action: Action, key: AgentKey, by: Person | None, **details: str) -> AuditEntry:
-    if key.expires_at and action == Action.KEY_CREATED:
-        details["expires_at"] = key.expires_at.isoformat()
+def _key_entry(action: Action, key: AgentKey, by: Person | None, **details: Any) -> AuditEntry:
+    if action == Action.KEY_CREATED:
+        details["scopes"] = key.scopes
+        if key.expires_at:
+            details["expires_at"] = key.expires_at.isoformat()
     return audit.entry(action, key.room.slug, actor_of(by), key.lookup, label=key.label, **details)
 
 
@@ -213,6 +247,21 @@ def question_of_key(key: AgentKey, question_id: str) -> Question:
     if question is None or question.room_id != key.room_id:
         raise Missing
     return question
+
+
+def check_scope(key: AgentKey, scope: Scope) -> None:
+    """Raise MissingScope unless the key was made with this scope."""
+    if not key.has_scope(scope):
+        raise MissingScope(scope)
+
+
+def check_own(key: AgentKey, question: Question) -> None:
+    """Raise NotOwnQuestion unless this key asked it, or one that it replaced or was replaced by."""
+    if question.key_id == key.pk:
+        return
+    same_agent = AgentKey.objects.filter(room=key.room_id, lineage=key.lineage)
+    if question.key_id is None or not same_agent.filter(pk=question.key_id).exists():
+        raise NotOwnQuestion
 
 
 def named_users(usernames: list[str]) -> list[AbstractBaseUser]:

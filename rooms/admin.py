@@ -6,6 +6,7 @@ What happened is read-only here. State changes only through the verbs of `lifecy
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
@@ -31,6 +32,7 @@ from rooms.models import (
     Room,
 )
 from rooms.room_form import CARE_FIELDS, RoomForm
+from rooms.scopes import Scope, default_scopes, in_order
 
 # Enough of a text to tell it from others in a list.
 SHORT_TEXT = 60
@@ -73,7 +75,11 @@ class NewKeyPage(AuditedAdmin):
 
     def create_key(self, request: HttpRequest, room: Room, named: AgentKey) -> AgentKey:
         key, text = access.create_key(
-            room, label=named.label, created_by=request.user, expires_at=named.expires_at
+            room,
+            label=named.label,
+            created_by=request.user,
+            expires_at=named.expires_at,
+            scopes=named.scopes,
         )
         self.tell_key(request, key, text)
         return key
@@ -127,13 +133,30 @@ class MembershipInline(admin.TabularInline):
         return super().get_queryset(request).select_related("user", "room")
 
 
+class NewKeyForm(forms.ModelForm):
+    """What can be said about a key when it is made."""
+
+    scopes = forms.MultipleChoiceField(
+        label=_("scopes"),
+        choices=Scope.choices,
+        initial=default_scopes,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("What the key may do, for good. With none ticked: ask and terminal."),
+    )
+
+    def clean_scopes(self) -> list[str]:
+        return in_order(self.cleaned_data["scopes"]) or default_scopes()
+
+
 class AgentKeyInline(admin.TabularInline):
     """Keys that exist can only be read; a label on a new line makes a new one."""
 
     model = AgentKey
+    form = NewKeyForm
     extra = 0
     can_delete = False
-    fields = ("label", "beginning", "created_at", "last_used_at", "expires_at", "revoked_at")
+    fields = ("label", "scopes", "beginning", "created_at", "last_used_at", "expires_at", "revoked_at")
     readonly_fields = ("beginning", "created_at", "last_used_at", "revoked_at")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -302,7 +325,11 @@ class KeyStateFilter(admin.SimpleListFilter):
 
 @admin.register(AgentKey)
 class AgentKeyAdmin(NewKeyPage):
-    list_display = ("label", "beginning", "room", "created_at", "last_used_at", "expires_at", "state")
+    form = NewKeyForm
+    list_display = (
+        *("label", "beginning", "room", "scope_names"),
+        *("created_at", "last_used_at", "expires_at", "state"),
+    )
     list_filter = (KeyStateFilter, "room", "created_at", "last_used_at")
     list_select_related = ("room",)
     search_fields = ("label", "lookup", "room__name", "room__slug")
@@ -310,7 +337,7 @@ class AgentKeyAdmin(NewKeyPage):
 
     def get_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
         if obj is None:
-            return ("room", "label", "expires_at")
+            return ("room", "label", "scopes", "expires_at")
         return ("room", "label", *self.get_readonly_fields(request, obj)[1:])
 
     def get_readonly_fields(self, request: HttpRequest, obj: AgentKey | None = None) -> Any:
@@ -319,6 +346,7 @@ class AgentKeyAdmin(NewKeyPage):
         return (
             "room",
             "beginning",
+            "scope_names",
             "state",
             "created_at",
             "created_by",
@@ -338,6 +366,10 @@ class AgentKeyAdmin(NewKeyPage):
     @admin.display(description=_("key"))
     def beginning(self, key: AgentKey) -> str:
         return f"abk_{key.lookup}_…"
+
+    @admin.display(description=_("scopes"))
+    def scope_names(self, key: AgentKey) -> str:
+        return ", ".join(key.scopes)
 
     @admin.display(description=_("state"))
     def state(self, key: AgentKey) -> str:

@@ -5,7 +5,7 @@ Under ASGI `live.py` takes the calls that wait before they come here; under WSGI
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -30,12 +30,14 @@ from rooms.payload import (
     IDENTIFIER_LENGTH,
     MESSAGE_TYPES,
     QUESTION_LENGTH,
+    Named,
     NewMessage,
     ReportedAnswer,
     ResponseContent,
     parse_ask,
     parse_prompts,
 )
+from rooms.scopes import Scope
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +59,8 @@ def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
 
 
 def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Question, bool]:
-    """One ask in any shape, within the key's rate."""
+    """One ask in any shape, within the key's scopes and its rate."""
+    access.check_scope(key, Scope.ASK)
     try:
         asked = parse_ask(body)
         access.check_named(key.room, asked.care)
@@ -93,6 +96,7 @@ def list_questions(request: HttpRequest, key: AgentKey, room: str) -> HttpRespon
 def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
     question = access.question_of_key(key, question_id)
     if "wait" in request.GET:
+        access.check_scope(key, Scope.ASK)
         wait_seconds(request)
         look_for_result(question)
         question = access.question_of_key(key, question_id)
@@ -109,12 +113,17 @@ def look_for_result(question: Question) -> None:
 
 
 def stop_waiting(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
-    lifecycle.wait_ended(access.question_of_key(key, question_id).pk)
+    question = access.question_of_key(key, question_id)
+    access.check_scope(key, Scope.ASK)
+    lifecycle.wait_ended(question.pk)
     return HttpResponse(status=204)
 
 
 def withdraw(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
-    return _question(request, lifecycle.withdraw(access.question_of_key(key, question_id), by=key))
+    question = access.question_of_key(key, question_id)
+    access.check_scope(key, Scope.ASK)
+    access.check_own(key, question)
+    return _question(request, lifecycle.withdraw(question, by=key))
 
 
 def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> HttpResponse:
@@ -122,10 +131,30 @@ def report_answer(request: HttpRequest, key: AgentKey, question_id: str) -> Http
     body = read_json(request)
     try:
         reported = parse(ReportedAnswer, body)
-        answered = lifecycle.answer(question, reported.answers, via=Answer.Via(reported.via), key=key)
+        if reported.via == Answer.Via.TERMINAL:
+            answered = report_terminal(key, question, reported.answers)
+        else:
+            answered = _answer_for(key, question, reported.answers, reported.by)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_answer") from error
     return _question(request, answered)
+
+
+def report_terminal(key: AgentKey, question: Question, answers: Sequence[Any]) -> Question:
+    """What a person, whom the agent cannot name, chose in the terminal of the agent that asked."""
+    access.check_scope(key, Scope.TERMINAL)
+    access.check_own(key, question)
+    return lifecycle.answer(question, answers, via=Answer.Via.TERMINAL, key=key)
+
+
+def _answer_for(key: AgentKey, question: Question, answers: Sequence[Any], by: Named | None) -> Question:
+    """What a named person chose elsewhere, such as in a chat; to a careful question it is their vote."""
+    access.check_scope(key, Scope.ANSWER)
+    if by is None:
+        message = "is required: name the person who answers by their user name"
+        raise InvalidPayload([FieldError(field="by", message=message)])
+    person = access.person_to_answer_for(question.room, by.username)
+    return lifecycle.answer(question, answers, via=Answer.Via.API, user=person, key=key)
 
 
 def _question(request: HttpRequest, question: Question, status: int = 200) -> HttpResponse:
@@ -188,6 +217,7 @@ def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse
 
 
 def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
+    access.check_scope(key, Scope.ASK)
     rates.check_agent_messages(key)
     return lifecycle.post_message(
         key.room,
@@ -208,7 +238,7 @@ def _post_question(request: HttpRequest, key: AgentKey, message: NewMessage) -> 
 
 
 def _post_response(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:
-    """The answer to a single prompt by its labels, or to several by their texts."""
+    """The answer to a single prompt by its labels, or to several by their texts; or a vote for it."""
     try:
         response = parse(ResponseContent, _content_as_object(message), at="content")
         question = access.question_of_key(key, response.question_id)
@@ -216,10 +246,11 @@ def _post_response(request: HttpRequest, key: AgentKey, message: NewMessage) -> 
         if not choices:
             first = parse_prompts(question.prompts)[0]
             choices = [{"question": first.question, "selectedOptions": response.selected_options}]
-        answered = lifecycle.answer(question, choices, via=Answer.Via.API, key=key)
+        answered = _answer_for(key, question, choices, response.by)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_answer") from error
-    return answered.answer
+    # A vote that decides nothing yet adds no entry: the reply is then the question, still open.
+    return answered if answered.is_open else answered.answer
 
 
 def _content_as_object(message: NewMessage) -> dict[str, Any]:

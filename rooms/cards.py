@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from rooms import markup
-from rooms.care import Care, care_of, decided_choices
+from rooms.care import Care, Vote, care_of, decided_choices
 from rooms.forms import Draft
 from rooms.models import Answer, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_choices, parse_prompts
@@ -136,7 +136,10 @@ class Card:
         deciding = self.question.decided_by if self.question.is_held else []
         if not deciding:
             return self.question.answer_or_none
-        return Answer(via=Answer.Via.WEB, choices=decided_choices(deciding), person_name=deciding[-1]["name"])
+        last = deciding[-1]
+        choices, through = decided_choices(deciding), last.get("through", "")
+        via = Answer.Via.API if through else Answer.Via.WEB
+        return Answer(via=via, through=through, choices=choices, person_name=last["name"])
 
     @property
     def care(self) -> Care | None:
@@ -158,7 +161,7 @@ class Card:
             return []
         prompts = parse_prompts(self.question.prompts)
         return [
-            {"name": vote["name"], "choice": _in_words(prompts, vote["choices"])}
+            {"name": _voter(vote), "choice": _in_words(prompts, vote["choices"])}
             for vote in self.question.votes or ()
         ]
 
@@ -174,12 +177,12 @@ class Card:
             names = ", ".join(vote["name"] for vote in self.question.decided_by)
             return gettext("Decided by %(names)s") % {"names": names}
         if self.question.is_held:
-            return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
+            return self._answered_by
         match self.question.status:
             case Question.Status.ANSWERED if self.answer and self.answer.via == Answer.Via.TERMINAL:
                 return gettext("Answered in the terminal")
             case Question.Status.ANSWERED if self._person:
-                return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
+                return self._answered_by
             case Question.Status.ANSWERED:
                 return gettext("Answered by the agent")
             case Question.Status.DECLINED if self.asks_back:
@@ -198,6 +201,18 @@ class Card:
     @property
     def _person(self) -> str:
         return self.answer.person_name if self.answer else ""
+
+    @property
+    def _answered_by(self) -> str:
+        """The person; and the key if one passed their answer on."""
+        through = self.answer.through if self.answer else ""
+        if not through:
+            return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
+        mine, theirs = (
+            gettext("Answered by you through %(key)s"),
+            gettext("Answered by %(name)s through %(key)s"),
+        )
+        return (mine if self.is_mine else theirs) % {"name": self._person, "key": through}
 
     def _decided_by(self, mine: str, theirs: str) -> str:
         return mine if self.is_mine else theirs % {"name": self._person}
@@ -221,6 +236,12 @@ class Card:
     @property
     def was_delivered(self) -> bool:
         return self.question.delivered_at is not None
+
+
+def _voter(vote: Vote) -> str:
+    if "through" not in vote:
+        return vote["name"]
+    return gettext("%(name)s through %(key)s") % {"name": vote["name"], "key": vote["through"]}
 
 
 def _in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ A question keeps its votes as they were cast. With an undo window alone, a click
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NotRequired, Self
 
 from pydantic import (
     AfterValidator,
@@ -150,6 +150,8 @@ class Vote(TypedDict):
     name: str
     at: str
     choices: list[dict[str, Any]]
+    # The label of the key that passed it on; absent where the person voted on the page.
+    through: NotRequired[str]
 
 
 def care_of(stored: dict[str, Any] | None) -> Care | None:

@@ -45,6 +45,7 @@ def _create_key(request: HttpRequest, room: Room) -> HttpResponse:
             label=form.cleaned_data["label"],
             created_by=request.user,
             expires_at=timezone.now() + timedelta(days=days) if days else None,
+            scopes=form.cleaned_data["scopes"],
         )
     except rates.TooMany as over:
         form.add_error("label", f"{too_many_in_words(over)}.")

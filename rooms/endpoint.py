@@ -61,6 +61,10 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             return error
         case access.BadKey():
             return problems.unauthorized()
+        case access.MissingScope(scope=scope):
+            return problems.missing_scope(scope.value)
+        case access.NotOwnQuestion():
+            return problems.not_own_question()
         case access.SignedOut():
             return problems.signed_out()
         case DisallowedHost():
@@ -80,6 +84,12 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 "needs_people",
                 "Particular people have to decide this question in its room; what was answered elsewhere "
                 "does not count.",
+            )
+        case lifecycle.NotTheirTurn():
+            return Problem(
+                409,
+                "not_their_turn",
+                "Other people are asked first or vote on this question; this person may not decide it now.",
             )
         case lifecycle.AskedDifferently():
             return Problem(

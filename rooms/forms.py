@@ -1,13 +1,14 @@
 """What people send: the form of a card and the forms around it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt
+from rooms.scopes import DEFAULT_SCOPES
 
 OTHER = "other"
 
@@ -91,5 +92,16 @@ class KeyForm(forms.Form):
         ],
         coerce=int,
         empty_value=None,
+        required=False,
+    )
+    scopes = forms.TypedChoiceField(
+        choices=[
+            ("", _("asks and reports what was chosen in the terminal")),
+            ("ask", _("only asks")),
+            ("answer", _("answers for named people, such as a chat bot")),
+            ("ask answer", _("asks, and answers for named people")),
+        ],
+        coerce=str.split,
+        empty_value=cast(Any, DEFAULT_SCOPES),  # the stubs know only texts
         required=False,
     )

@@ -21,7 +21,7 @@ from rooms.database import in_database
 from rooms.endpoint import invalid_parameter, read_json
 from rooms.exchange import Exchange
 from rooms.fields import InvalidPayload
-from rooms.models import AgentKey, Answer, Question
+from rooms.models import AgentKey, Question
 from rooms.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.problems import Problem
 from rooms.waits import wait_until_settled
@@ -141,7 +141,7 @@ def _report(request: ASGIRequest, envelope: dict[str, Any]) -> dict[str, Any]:
     choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
     try:
         answers = [choice.to_wire() for choice in choices]
-        lifecycle.answer(question, answers, via=Answer.Via.TERMINAL, key=key)
+        api.report_terminal(key, question, answers)
     except lifecycle.AlreadySettled:
         return {}  # somebody in the room was faster by a hair
     except lifecycle.NeedsPeople:

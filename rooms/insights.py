@@ -1,7 +1,8 @@
 """What settled questions tell about a time: how many, how quickly answered, by whom, and what waiting cost.
 
 A question counts for the day on which it was settled. The time to answer is that of answers that people gave,
-on a page or in the terminal: neither a default nor an expiry is somebody's answer, and a skip is none.
+on a page, in the terminal or through a key that names them: neither a default nor an expiry is somebody's
+answer, and a skip is none.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,9 @@ from rooms.periods import Period
 Status = Question.Status
 
 ANSWERED = Q(status=Status.ANSWERED)
-BY_A_PERSON = ANSWERED & Q(via__in=(Answer.Via.WEB, Answer.Via.TERMINAL))
+BY_A_PERSON = ANSWERED & (
+    Q(via__in=(Answer.Via.WEB, Answer.Via.TERMINAL)) | (Q(via=Answer.Via.API) & ~Q(person_name=""))
+)
 
 # What is asked for is what is shown: every further figure is one more look at every entry.
 SECONDS = Case(When(BY_A_PERSON, then=F("seconds")))

@@ -114,8 +114,9 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 def is_worth_remembering(question: Question) -> bool:
     """Only what a person decided; a default or an agent's own word is no example."""
     answer = question.answer_or_none
-    by_person = (Answer.Via.WEB, Answer.Via.TERMINAL)
-    return question.status == Question.Status.ANSWERED and answer is not None and answer.via in by_person
+    if question.status != Question.Status.ANSWERED or answer is None:
+        return False
+    return bool(answer.username) or answer.via in (Answer.Via.WEB, Answer.Via.TERMINAL)
 
 
 def remember(room_id: int, likeness: Likeness, limit: int = SHOWN) -> list[tuple[Question, float]]:

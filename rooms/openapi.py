@@ -141,6 +141,8 @@ class Call:
 
 
 BODY_PROBLEMS = (400, 413, 415, 422)
+# Of calls for which a key needs a scope.
+SCOPED = 403
 
 CALLS = (
     Call(
@@ -157,7 +159,7 @@ CALLS = (
             201: ("The new question.", wire.QuestionObject),
             200: ("The same was asked before: that question, as it is now.", wire.QuestionObject),
         },
-        problems=(*BODY_PROBLEMS, 409, 429),
+        problems=(*BODY_PROBLEMS, SCOPED, 409, 429),
     ),
     Call(
         "api-questions",
@@ -193,15 +195,15 @@ CALLS = (
                 wire.QuestionObject,
             )
         },
-        problems=(422,),
+        problems=(SCOPED, 422),
     ),
     Call(
         "api-question",
         "delete",
         "withdraw",
-        "Take a question back.",
+        "Take a question back that this key asked.",
         gives={200: ("The withdrawn question.", wire.QuestionObject)},
-        problems=(409,),
+        problems=(SCOPED, 409),
     ),
     Call(
         "api-wait",
@@ -209,15 +211,19 @@ CALLS = (
         "stopWaiting",
         "Say that this agent waits no longer; the question stays open.",
         gives={204: ("Noted.", None)},
+        problems=(SCOPED,),
     ),
     Call(
         "api-answer",
         "post",
         "reportAnswer",
         "Report an answer that was given elsewhere, such as in the terminal.",
+        description="`terminal` takes the scope of this name and a question that this key asked. `api` takes "
+        "the scope `answer` and the person in `by`, who must be able to answer in the room; to a careful "
+        "question it is this person's vote.",
         takes=ReportedAnswer,
-        gives={200: ("The answered question.", wire.QuestionObject)},
-        problems=(*BODY_PROBLEMS, 409),
+        gives={200: ("The answered question; still `open` after a vote.", wire.QuestionObject)},
+        problems=(*BODY_PROBLEMS, SCOPED, 409),
     ),
     Call(
         "api-messages",
@@ -235,11 +241,16 @@ CALLS = (
         "Post a message or log line, a question or an answer.",
         description="`type` is `message`, `log`, `AskUserQuestion` or `AskUserQuestionResponse`; "
         "anything else becomes `message`. The last two take their payload as JSON in `content`: an `Ask` and "
-        "a `ResponseContent`.",
+        "a `ResponseContent`. A response takes the scope `answer` and names the person in `by` of its content.",
         parameters=("idempotency_key",),
         takes=NewMessage,
-        gives={201: ("The message with its id.", wire.MessageObject)},
-        problems=(*BODY_PROBLEMS, 409, 429),
+        gives={
+            201: (
+                "The message with its id; the question itself after a response that was counted as a vote.",
+                wire.MessageObject,
+            )
+        },
+        problems=(*BODY_PROBLEMS, SCOPED, 409, 429),
     ),
     Call(
         "api-events",
@@ -264,7 +275,7 @@ CALLS = (
         parameters=("timeout", "headless", "agent"),
         takes=HookEnvelope,
         gives={200: ("What Claude Code reads as the output of its hook.", dict)},
-        problems=(*BODY_PROBLEMS, 409, 429),
+        problems=(*BODY_PROBLEMS, SCOPED, 409, 429),
     ),
     Call(
         "api-openapi",
@@ -306,9 +317,12 @@ PATH_PARAMETERS = {
 PROBLEMS = {
     400: "The body is not JSON (`malformed_json`).",
     401: "No key, or one that is unknown, revoked or expired (`unauthorized`).",
+    403: "The key lacks the scope that this call needs (`missing_scope`, with the `scope`), or another key "
+    "asked the question (`not_own_question`).",
     404: "Not there, or not for this key (`not_found`).",
-    409: "Settled already (`question_settled`, with the `question`), or an idempotency key came "
-    "with another question (`idempotency_conflict`).",
+    409: "Settled already (`question_settled`, with the `question`), an idempotency key came "
+    "with another question (`idempotency_conflict`), or the question is for other people (`needs_people`, "
+    "`not_their_turn`).",
     413: f"The body is over {BODY_LIMIT // 1024} KiB (`too_large`).",
     415: "The body is not sent as JSON (`unsupported_media_type`).",
     422: "Something does not fit; `errors` says what and where (`invalid_question`, "

@@ -10,10 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from django.utils.translation import gettext
-from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from rooms import shapes
-from rooms.care import Care
+from rooms.care import USERNAME_LENGTH, Care
 from rooms.colors import to_hex
 from rooms.fields import (
     Caption,
@@ -164,11 +172,31 @@ class Choice(Payload):
     notes: Annotated[Text, Field(max_length=FREE_TEXT_LENGTH)] | None = None
 
 
+class Named(Payload):
+    """A person by their user name."""
+
+    username: Annotated[FilledText, Field(max_length=USERNAME_LENGTH)]
+
+
+# `"ana"` is short for `{"username": "ana"}`.
+NamedPerson = Annotated[
+    Named,
+    BeforeValidator(
+        lambda given: {"username": given} if isinstance(given, str) else given,
+        json_schema_input_type=str | Named,
+    ),
+]
+
+
 class ReportedAnswer(Payload):
-    """An answer that an agent reports: `{question: label or [labels]}` or a list of choices."""
+    """An answer that was given elsewhere: `{question: label or [labels]}` or a list of choices.
+
+    With `api`, `by` names the person who gave it; with `terminal` it is ignored.
+    """
 
     answers: list[Choice]
     via: Literal["terminal", "api"] = "terminal"
+    by: NamedPerson | None = None
 
     @field_validator(
         "answers", mode="before", json_schema_input_type=dict[str, str | list[str]] | list[Choice]
@@ -235,6 +263,7 @@ class ResponseContent(Payload):
         list[Text], Field(validation_alias=AliasChoices("selectedOptions", "selected_options"))
     ] = []
     answers: list[Choice] = []
+    by: NamedPerson | None = None
 
 
 def choices_from_map(answers: object) -> list[dict[str, Any]]:

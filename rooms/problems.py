@@ -72,6 +72,20 @@ def not_found() -> Problem:
     return Problem(404, "not_found", "There is nothing here for this agent key.")
 
 
+def missing_scope(scope: str) -> Problem:
+    return Problem(
+        403,
+        "missing_scope",
+        f"This key was made without the scope '{scope}', which this call needs; ask a manager of the room "
+        "for a key that has it.",
+        scope=scope,
+    )
+
+
+def not_own_question() -> Problem:
+    return Problem(403, "not_own_question", "Another key asked this question; only that one may do this.")
+
+
 def too_large(limit: int) -> Problem:
     return Problem(413, "too_large", f"The body may have {limit // 1024} KiB at most.")
 

@@ -20,6 +20,7 @@ from rooms.frames import encode_event
 from rooms.hub import hub
 from rooms.models import Question, Room
 from rooms.payload import PAGE_LIMIT
+from rooms.scopes import Scope
 from rooms.sleepers import Sleeper, Waiter
 
 
@@ -95,7 +96,9 @@ async def wait_until_settled(
 def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question | None, int, float]:
     """The question if it is settled already, the key, and in how many seconds the question is due."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
-    question = lifecycle.expire_if_due(access.question_of_key(key, question_id))
+    question = access.question_of_key(key, question_id)
+    access.check_scope(key, Scope.ASK)
+    question = lifecycle.expire_if_due(question)
     if not question.is_open:
         return question, key.pk, math.inf
     # What settles it meanwhile wakes this wait: it has joined the hub before.

@@ -62,6 +62,7 @@ class ChoiceObject(TypedDict):
 
 class VoteObject(TypedDict):
     by: PersonObject
+    through: str | None
     at: Moment
 
 
@@ -69,11 +70,13 @@ class AnswerObject(TypedDict):
     """`kind` is `reply` when a person asks back instead of choosing: `reason` is then what they wrote.
 
     Where several had to agree, `by` is whose vote decided and `votes` are all that made up the decision.
+    `through` is the label of the key that passed it on: from the terminal, or for the person in `by`.
     """
 
     kind: Kind
     by: PersonObject | None
     via: Via
+    through: str | None
     at: Moment
     answers: list[ChoiceObject]
     reason: str | None
@@ -263,11 +266,16 @@ def answer_object(answer: Answer | None, votes: Sequence[Vote] = ()) -> AnswerOb
         kind=_kind(answer),
         by=by if answer.username else None,
         via=answer.via,  # type: ignore[typeddict-item] # a TextChoices value
+        through=answer.through or None,
         at=time(answer.answered_at),
         answers=answer.choices,
         reason=answer.reason or None,
         votes=[
-            VoteObject(by=PersonObject(username=vote["username"], name=vote["name"]), at=time(cast_at(vote)))
+            VoteObject(
+                by=PersonObject(username=vote["username"], name=vote["name"]),
+                through=vote.get("through"),
+                at=time(cast_at(vote)),
+            )
             for vote in votes
         ],
     )
@@ -335,7 +343,7 @@ def _sender(answer: Answer) -> tuple[str, SenderType]:
             return "system", "system"
         case _:
             # A person may have chosen it in the terminal, but only the agent says so.
-            return answer.reported_by or answer.via, "agent"
+            return answer.through or answer.via, "agent"
 
 
 def question_content(question: Question) -> AskUserQuestionContent:

@@ -93,6 +93,13 @@ class World:
         slug = next(self._unused[is_open])
         return Agent(self.site, slug, self.keys[slug])
 
+    def agent_with(self, agent: Agent, *scopes: str) -> Agent:
+        """Another agent in the same room, whose key has these scopes."""
+        given = (f"--scope={scope}" for scope in scopes)
+        done = run_manage(self.environment, "createkey", agent.room, "--label=scoped", *given)
+        assert done.returncode == 0, done.stderr
+        return Agent(self.site, agent.room, done.stdout.strip())
+
     def set_care(self, agent: Agent, care: dict[str, Any]) -> None:
         """What every question in the agent's room asks for from now on."""
         script = (

@@ -22,7 +22,7 @@ def answer(
     user: Person | None = None,
     key: AgentKey | None = None,
 ) -> Question:
-    """Settle with what a person chose, or an agent with its key says that one chose in the terminal.
+    """Settle with what a person chose: on the page, in the agent's terminal, or through a key named here.
 
     Only what was offered, or a text of one's own, can be chosen. To a careful question it may be only a vote:
     then the question comes back open.
@@ -32,12 +32,12 @@ def answer(
     if care and user:
         check_turn(question, user)
         if care.takes_votes:
-            return cast_vote(question, care, user, chosen)
+            return cast_vote(question, care, user, chosen, key)
     elif care and care.is_for_people and question.is_open:
         raise NeedsPeople
-    reported_by = key.label if key and not user else ""
-    given = Answer(via=via, choices=chosen, reported_by=reported_by, **person_fields(user))
-    actor = actor_of(user or key, audit.AGENT)
+    through = key.label if key else ""
+    given = Answer(via=via, choices=chosen, through=through, **person_fields(user))
+    actor = actor_of(key or user, audit.AGENT)
     if care and not user and not question.is_overdue:
         # The agent goes on with what it was told elsewhere, not with what is held and it has not been told.
         return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)

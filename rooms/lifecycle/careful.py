@@ -14,7 +14,7 @@ from rooms.lifecycle.changes import announce, locked, next_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.refusals import AlreadySettled, NotTheirTurn
 from rooms.lifecycle.settling import expire, settle
-from rooms.models import Answer, AuditEntry, Membership, Question, Room
+from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 from rooms.permissions import MEMBERSHIP, permissions
 from rooms.prepared import key_of
 
@@ -43,8 +43,10 @@ def _has_role(role: str | None, user: Person, room: Room) -> bool:
     return role is not None and MEMBERSHIP.first(room=room.pk, user=key_of(user)) is not None
 
 
-def cast_vote(question: Question, care: Care, user: Person, chosen: list[dict[str, Any]]) -> Question:
-    """Count this person's vote; with enough that agree the question is decided."""
+def cast_vote(
+    question: Question, care: Care, user: Person, chosen: list[dict[str, Any]], key: AgentKey | None = None
+) -> Question:
+    """Count this person's vote, from the page or through a key; with enough that agree it is decided."""
     if question.is_overdue:
         raise AlreadySettled(expire(question))
     now = timezone.now()
@@ -55,6 +57,8 @@ def cast_vote(question: Question, care: Care, user: Person, chosen: list[dict[st
         at=now.isoformat(),
         choices=chosen,
     )
+    if key:
+        vote["through"] = key.label
     with locked(question) as current:
         if not current.is_open or current.is_held:
             raise AlreadySettled(current)
@@ -63,7 +67,7 @@ def cast_vote(question: Question, care: Care, user: Person, chosen: list[dict[st
         current.votes = votes
         if is_decided and care.undo_seconds:
             current.held_until = now + timedelta(seconds=care.undo_seconds)
-        _turn(current, Action.VOTED, actor_of(user), is_new_card=current.is_held)
+        _turn(current, Action.VOTED, actor_of(key or user), vote, is_new_card=current.is_held)
         return _decide(current) if is_decided and not current.is_held else current
 
 
@@ -103,23 +107,36 @@ def _decide(question: Question) -> Question:
     users = get_user_model()._default_manager
     # Whoever was deleted since has no account to refer to; the name stays.
     person = users.filter(pk=last["user_id"]).first()
+    through = last.get("through", "")
     given = Answer(
-        via=Answer.Via.WEB,
+        via=Answer.Via.API if through else Answer.Via.WEB,
+        through=through,
         choices=decided_choices(deciding),
         user_id=person.pk if person else None,
         username=last["username"],
         person_name=last["name"],
     )
-    actor = audit.Actor(AuditEntry.ActorType.PERSON, last["username"])
+    if through:
+        actor = audit.Actor(AuditEntry.ActorType.AGENT, through)
+    else:
+        actor = audit.Actor(AuditEntry.ActorType.PERSON, last["username"])
     return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
 
-def _turn(question: Question, action: Action, actor: audit.Actor, *, is_new_card: bool = False) -> Question:
+def _turn(
+    question: Question,
+    action: Action,
+    actor: audit.Actor,
+    vote: Vote | None = None,
+    *,
+    is_new_card: bool = False,
+) -> Question:
     """Store how far its people are; the card turns as a whole where its form comes or goes."""
     question.revision = next_revision(question.room_id)
     if is_new_card:
         question.turned_position = question.revision
     question.save(update_fields=["votes", "held_until", "escalates_at", "revision", "turned_position"])
-    audit.record(action, question.room.slug, actor, question.pk)
+    passed_on = {"person": vote["username"]} if vote and "through" in vote else {}
+    audit.record(action, question.room.slug, actor, question.pk, **passed_on)
     announce(question.room_id, question.revision, question.pk)
     return question

@@ -92,7 +92,7 @@ def settle(
     """Settle with what was given, or without an answer; `by` names who ended it then."""
     now = timezone.now()
     # What the agent itself reports has reached it.
-    told_by_agent = given is not None and given.via in (Answer.Via.TERMINAL, Answer.Via.API)
+    told_by_agent = given is not None and given.via == Answer.Via.TERMINAL
     delivered_at = now if told_by_agent else None
     with writing():
         revision = next_revision(question.room_id)
@@ -111,8 +111,10 @@ def settle(
                 ending.question, ending.room_id = settled, question.room_id
                 ending.ended_at, ending.position = now, revision
                 insert(ending)
-            via = {"via": given.via} if given else {}
-            audit.record(action, question.room.slug, actor, question.pk, **via)
+            details = {"via": given.via} if given else {}
+            if given and given.through and given.username:
+                details["person"] = given.username
+            audit.record(action, question.room.slug, actor, question.pk, **details)
             # Nobody else can change it before the commit: this is what everybody will read.
             changes |= zip(MARKS, marks, strict=True)
             for name, value in changes.items():

@@ -250,7 +250,7 @@ class Past:
                 given = Answer(
                     choices=self._choose(question, service),
                     via=Answer.Via.TERMINAL,
-                    reported_by=agent.label,
+                    through=agent.label,
                 )
                 return Action.ANSWERED, actor_of(agent), given
             case "skipped":

@@ -1,4 +1,4 @@
-"""Endings of questions without an answer as entries of the timeline, and which key reported an answer."""
+"""Endings of questions without an answer as entries of the timeline."""
 
 from typing import Any
 
@@ -53,11 +53,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name="answer",
-            name="reported_by",
-            field=models.CharField(blank=True, default="", max_length=80, verbose_name="reported by"),
-        ),
         migrations.CreateModel(
             name="Ending",
             fields=[

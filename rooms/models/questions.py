@@ -193,7 +193,8 @@ class Question(models.Model):
     def decided_by(self) -> list[Vote]:
         """Of a decision by votes those who made it up, the one that decided last."""
         answer = None if self.is_open else self.answer_or_none
-        is_decided = self.is_held or (answer is not None and answer.via == Answer.Via.WEB and answer.choices)
+        by_people = answer is not None and answer.username and answer.choices
+        is_decided = self.is_held or by_people
         return decision(self.votes or []) if is_decided else []
 
     @property
@@ -233,8 +234,8 @@ class Answer(models.Model):
     username = models.CharField(_("username"), max_length=254, blank=True)
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
     via = models.CharField(_("via"), max_length=10, choices=Via)
-    # The label of the key that reported it over the API, as it was then; empty for people and defaults.
-    reported_by = models.CharField(_("reported by"), max_length=KEY_LABEL_LENGTH, blank=True, default="")
+    # The label of the key that passed it on, as it was then: from the terminal, or for the person named here.
+    through = models.CharField(_("through"), max_length=KEY_LABEL_LENGTH, blank=True)
     choices = models.JSONField(_("choices"), default=list)
     # Why the question was skipped, or what the person asks back instead of choosing.
     reason = models.TextField(_("reason"), blank=True)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms.database import alias
+from rooms.scopes import Scope, default_scopes
 
 KEY_LABEL_LENGTH = 80  # as long as an agent's name, which it often is
 
@@ -98,6 +99,10 @@ class AgentKey(models.Model):
     label = models.CharField(_("label"), max_length=KEY_LABEL_LENGTH)
     lookup = models.CharField(max_length=16, unique=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
+    # Set when the key is made and never changed; see `scopes.py`.
+    scopes = models.JSONField(_("scopes"), default=default_scopes)
+    # The lookup of the first key of a series of rotations: all keys of the series belong to one agent.
+    lineage = models.CharField(max_length=16, editable=False)
     created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -128,6 +133,9 @@ class AgentKey(models.Model):
     def clean(self) -> None:
         if self._state.adding and self.has_expired:
             raise ValidationError({"expires_at": gettext("This time is past: the key would never work.")})
+
+    def has_scope(self, scope: Scope) -> bool:
+        return scope.value in self.scopes
 
     @property
     def has_expired(self) -> bool:

@@ -443,6 +443,18 @@ def test_what_was_answered_is_asked_anew_and_never_answered_by_nobody(
     assert len(agent.open_questions()) == 1
 
 
+def test_key_that_only_asks_withdraws_what_was_answered_in_the_terminal(
+    bridge: World, make_command: Callable[..., Command], url: str, agent: Agent
+) -> None:
+    command = make_command(url, bridge.agent_with(agent, "ask"))
+    asked_before(command, "PermissionRequest")
+    (question,) = agent.open_questions()
+    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    settled = agent.read(question["id"])
+    assert (settled["status"], settled["answer"]) == ("withdrawn", None)
+
+
 def test_an_answer_that_reached_nobody_is_kept_for_the_hook_that_returns(
     command: Command, agent: Agent, person: Person
 ) -> None:

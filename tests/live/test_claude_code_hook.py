@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.actors import Agent, Person, eventually
+from tests.world import World
 
 QUESTIONS = [
     {
@@ -111,6 +112,30 @@ def test_the_terminal_closes_the_card_and_ends_the_wait_beside_it(agent: Agent) 
     settled = agent.read(asked["id"])
     assert (settled["status"], settled["answer"]["via"]) == ("answered", "terminal")
     assert agent.call("POST", path(agent), report).json() == {}
+
+
+def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: World, agent: Agent) -> None:
+    answered = {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
+    report = envelope("PostToolUse", tool_input=answered)
+    strict = bridge.agent_with(agent, "ask")
+    asked = strict.ask(questions=QUESTIONS, session_id="session-1", tool_use_id="toolu_1")
+    for bot, code in ((strict, "missing_scope"), (agent, "not_own_question")):
+        refused = bot.call("POST", path(bot), report)
+        assert (refused.status, refused.json()["code"]) == (403, code)
+    assert agent.read(asked["id"])["status"] == "open"
+
+
+def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: World, agent: Agent) -> None:
+    bot = bridge.agent_with(agent, "answer")
+    asked = agent.ask()
+    for refused in (
+        bot.call("POST", path(bot), envelope()),
+        bot.call("POST", f"{bot.path}/questions?wait=1", bot.question()),
+        bot.call("GET", f"/api/v1/questions/{asked['id']}?wait=1"),
+    ):
+        assert (refused.status, refused.json()["code"]) == (403, "missing_scope")
+    (question,) = agent.open_questions()
+    assert not question["agent"]["active"]
 
 
 def test_the_terminal_cannot_decide_for_people_and_claude_is_told_to_ask_again(agent: Agent) -> None:

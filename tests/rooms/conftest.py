@@ -142,6 +142,18 @@ def second_agent(room: Room) -> Agent:
 
 
 @pytest.fixture
+def strict_agent(room: Room) -> Agent:
+    """An agent whose key may only ask."""
+    return Agent(room, *access.create_key(room, label="strict-bot", scopes=["ask"]))
+
+
+@pytest.fixture
+def chat_bot(room: Room) -> Agent:
+    """A program that answers for the people of the room, and does nothing else."""
+    return Agent(room, *access.create_key(room, label="Chat bot", scopes=["answer"]))
+
+
+@pytest.fixture
 def foreign_agent(other_room: Room) -> Agent:
     """An agent of the other room."""
     return Agent(other_room, *access.create_key(other_room, label="spy-bot"))

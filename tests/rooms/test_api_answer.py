@@ -34,9 +34,11 @@ def test_answer_comes_from_the_terminal_unless_told_otherwise(agent: Any, questi
     assert reply["answer"]["via"] == "terminal"
 
 
-def test_answer_through_the_api_says_so(agent: Any, question: Question) -> None:
-    reply = agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "api"}).json()
-    assert reply["answer"]["via"] == "api"
+def test_answer_through_the_api_names_the_person_and_the_key(chat_bot: Any, question: Question) -> None:
+    report = {"answers": {DATABASE: "SQLite"}, "via": "api", "by": {"username": "ana"}}
+    answer = chat_bot.post(chat_bot.answer(question.pk), report).json()["answer"]
+    assert (answer["via"], answer["through"]) == ("api", "Chat bot")
+    assert answer["by"] == {"username": "ana", "name": "Ana Costa"}
 
 
 def test_body_cannot_name_the_person_who_answered(agent: Any, question: Question, ana: Any) -> None:

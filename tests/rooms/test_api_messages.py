@@ -85,17 +85,18 @@ def test_content_of_these_types_is_a_json_object(agent: Any, problem: Any, kind:
     assert not Question.objects.exists()
 
 
-def test_posted_response_answers_the_question(agent: Any, question: Question) -> None:
-    content = json.dumps({"questionMessageId": question.pk, "selectedOptions": ["SQLite"]})
-    response = post(agent, content=content, sender_type="human", type="AskUserQuestionResponse")
+def test_posted_response_answers_the_question(chat_bot: Any, question: Question) -> None:
+    named = {"questionMessageId": question.pk, "selectedOptions": ["SQLite"], "by": "ana"}
+    content = json.dumps(named)
+    response = post(chat_bot, content=content, sender_type="human", type="AskUserQuestionResponse")
     assert response.status_code == 201
     answer = Answer.objects.get()
     assert (response.json()["id"], response.json()["type"]) == (answer.pk, "AskUserQuestionResponse")
-    assert (answer.via, answer.username) == ("api", "")
+    assert (answer.via, answer.username, answer.through) == ("api", "ana", "Chat bot")
     assert Question.objects.get().status == "answered"
 
 
-def test_posted_response_to_several_prompts_names_each(agent: Any, ask: Callable[..., Question]) -> None:
+def test_posted_response_to_several_prompts_names_each(chat_bot: Any, ask: Callable[..., Question]) -> None:
     question = ask(
         questions=[
             {"question": "Which?", "options": ["A", "B"]},
@@ -106,15 +107,16 @@ def test_posted_response_to_several_prompts_names_each(agent: Any, ask: Callable
         {"question": "Which?", "customInput": "neither"},
         {"question": "Which ones?", "selectedOptions": ["C", "D"]},
     ]
-    content = json.dumps({"questionMessageId": question.pk, "answers": answers})
-    assert post(agent, content=content, type="AskUserQuestionResponse").status_code == 201
+    content = json.dumps({"questionMessageId": question.pk, "answers": answers, "by": "ana"})
+    assert post(chat_bot, content=content, type="AskUserQuestionResponse").status_code == 201
     assert Answer.objects.get().choices[1]["selectedOptions"] == ["C", "D"]
 
 
-def test_late_response_is_refused(agent: Any, question: Question, problem: Any, ana: Any) -> None:
+def test_late_response_is_refused(chat_bot: Any, question: Question, problem: Any, ana: Any) -> None:
     lifecycle.decline(question, ana)
-    content = json.dumps({"questionMessageId": question.pk, "selectedOptions": ["SQLite"]})
-    refused = problem(post(agent, content=content, type="AskUserQuestionResponse"), 409, "question_settled")
+    named = {"questionMessageId": question.pk, "selectedOptions": ["SQLite"], "by": "ana"}
+    response = post(chat_bot, content=json.dumps(named), type="AskUserQuestionResponse")
+    refused = problem(response, 409, "question_settled")
     assert refused["question"]["id"] == question.pk
 
 
@@ -129,10 +131,10 @@ def test_late_response_is_refused(agent: Any, question: Question, problem: Any, 
     ],
 )
 def test_response_that_does_not_fit_is_refused(
-    agent: Any, question: Question, problem: Any, content: dict[str, Any], field: str
+    chat_bot: Any, question: Question, problem: Any, content: dict[str, Any], field: str
 ) -> None:
-    text = json.dumps(content).replace("QUESTION", question.pk)
-    refused = problem(post(agent, content=text, type="AskUserQuestionResponse"), 422, "invalid_answer")
+    text = json.dumps({**content, "by": "ana"}).replace("QUESTION", question.pk)
+    refused = problem(post(chat_bot, content=text, type="AskUserQuestionResponse"), 422, "invalid_answer")
     assert [error["field"] for error in refused["errors"]] == [field]
     assert Question.objects.get().is_open
 

@@ -230,13 +230,16 @@ def test_test_question_is_the_doing_of_whoever_sent_it(browser: Client, room: Ro
     assert entries(action="asked") == [("asked", "person", "root")]
 
 
-def test_calls_of_agents_name_their_own_key(second_agent: Any, ask: Asking) -> None:
-    withdrawn, answered = ask(), ask()
-    second_agent.delete(second_agent.question(withdrawn.pk))
-    report = {"answers": {SQLITE["question"]: "SQLite"}, "via": "terminal"}
-    second_agent.post(second_agent.answer(answered.pk), report)
-    assert of(withdrawn.pk)[1:] == [("withdrawn", "agent", "deploy-bot")]
-    assert of(answered.pk)[1:] == [("answered", "agent", "deploy-bot")]
+def test_calls_of_agents_name_their_own_key(agent: Any, chat_bot: Any, ask: Asking) -> None:
+    withdrawn, reported, answered = ask(), ask(), ask()
+    agent.delete(agent.question(withdrawn.pk))
+    report = {"answers": {SQLITE["question"]: "SQLite"}}
+    agent.post(agent.answer(reported.pk), {**report, "via": "terminal"})
+    chat_bot.post(chat_bot.answer(answered.pk), {**report, "via": "api", "by": "ana"})
+    assert of(withdrawn.pk)[1:] == [("withdrawn", "agent", "refactor-bot")]
+    assert of(reported.pk)[1:] == [("answered", "agent", "refactor-bot")]
+    assert of(answered.pk)[1:] == [("answered", "agent", "Chat bot")]
+    assert last().details == {"via": "api", "person": "ana"}
 
 
 # ---- rooms, keys and members -----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from rooms import access
 from rooms.models import AgentKey, Room
+from rooms.scopes import DEFAULT_SCOPES, Scope
 
 # Ten years: whoever wants longer means for ever.
 MOST_DAYS = 3650
@@ -30,8 +31,24 @@ class Command(BaseCommand):
             type=int,
             help="until when it works; by default until it is revoked",
         )
+        parser.add_argument(
+            "--scope",
+            dest="scopes",
+            action="append",
+            choices=Scope.values,
+            help="what it may do: " + "; ".join(map(str, Scope.labels)) + ". Give it once for each scope; "
+            f"by default {' and '.join(DEFAULT_SCOPES)}",
+        )
 
-    def handle(self, *, room: str, label: str, expires_in_days: int | None, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        room: str,
+        label: str,
+        expires_in_days: int | None,
+        scopes: list[str] | None,
+        **options: Any,
+    ) -> None:
         """A key that could not work is not made."""
         found = Room.objects.filter(slug=room).first()
         if found is None:
@@ -46,5 +63,7 @@ class Command(BaseCommand):
             if not 1 <= expires_in_days <= MOST_DAYS:
                 raise CommandError(f"A key expires in 1 to {MOST_DAYS} days.")
             expires_at = timezone.now() + timedelta(days=expires_in_days)
-        _, text = access.create_key(found, label=label.strip(), expires_at=expires_at)
+        _, text = access.create_key(
+            found, label=label.strip(), expires_at=expires_at, scopes=scopes or DEFAULT_SCOPES
+        )
         self.stdout.write(text)

@@ -121,7 +121,7 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
 def outcome(question: Question, answer: Answer | None) -> tuple[str, str]:
     """The action that led to the question's status, and whose it was."""
     action = Action.ASKED_BACK if answer and answer.asks_back else question.status
-    return action, answer.username if answer else ""
+    return action, answer.username if answer and answer.via == Answer.Via.WEB else ""
 
 
 def in_words(settled: list[tuple[str, str]]) -> str:
