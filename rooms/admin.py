@@ -384,7 +384,11 @@ class AgentKeyAdmin(NewKeyPage):
         revoked = access.revoke_keys(queryset, by=request.user)
         self.message_user(request, gettext("Keys revoked: %(count)s.") % {"count": revoked}, messages.SUCCESS)
 
-    @admin.action(description=_("Rotate (the old key works one more day)"), permissions=["change"])
+    def has_rotate_permission(self, request: HttpRequest) -> bool:
+        """Rotating shows a new key that works: it takes the permission to add one."""
+        return self.has_change_permission(request) and self.has_add_permission(request)
+
+    @admin.action(description=_("Rotate (the old key works one more day)"), permissions=["rotate"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> HttpResponse:
         for key in queryset:
             try:

@@ -80,6 +80,15 @@ def clerk(db: None) -> Client:
     return browser
 
 
+def staff(username: str, *permissions: str) -> Client:
+    """A staff member with only these permissions."""
+    user = get_user_model().objects.create_user(username, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
 @pytest.fixture
 def history(ask: Callable[..., Question], room: Room, ana: Any) -> tuple[Question, Answer, Message]:
     declined = lifecycle.decline(ask(), ana, "Later.")
@@ -297,6 +306,19 @@ def test_history_is_not_deleted_by_those_who_are_no_superusers(
 
 
 # ---- keys ----------------------------------------------------------------------------------------
+
+
+def test_who_may_not_add_keys_cannot_rotate_one(agent: Any) -> None:
+    """Rotating shows a new key that works."""
+    browser = staff("changer", "view_agentkey", "change_agentkey")
+    offered = browser.get(listing("agentkey")).content.decode()
+    assert 'value="revoke"' in offered
+    assert 'value="rotate"' not in offered
+    assert not KEY.search(act(browser, "agentkey", "rotate", agent.key))
+    assert AgentKey.objects.get().expires_at is None
+    both = staff("adder", "view_agentkey", "change_agentkey", "add_agentkey")
+    assert KEY.search(act(both, "agentkey", "rotate", agent.key))
+    assert AgentKey.objects.count() == 2
 
 
 def test_new_key_is_shown_once(clerk: Client, room: Room) -> None:
