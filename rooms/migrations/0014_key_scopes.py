@@ -17,7 +17,7 @@ def continue_lineages(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ask_bridge", "0011_webhook_audit")]
+    dependencies = [("ask_bridge", "0013_contract")]
 
     operations = [
         migrations.AddField(

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ask_bridge", "0011_webhook_audit"),
+        ("ask_bridge", "0014_key_scopes"),
     ]
 
     operations = [

@@ -81,7 +81,7 @@ def test_an_answer_from_before_keys_were_noted_is_no_persons(
     question: Question, response: Any, agent: Any
 ) -> None:
     agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "api"})
-    Answer.objects.update(reported_by="")
+    Answer.objects.update(through="")
     assert told(response()) == ("api", "agent", "answered", "choice", "api")
 
 
