@@ -38,17 +38,22 @@ class GuessLimit:
         """Take one guess, or raise TooManyGuesses: the same for names that exist and names that do not."""
         if request is None or username is None:
             return  # a command, not somebody at a form
-        places = _places(request, username)
-        for place in places:
-            # Only one caller can fill an empty place, in whatever process.
-            if cache.add(place, True, PAUSE_SECONDS):
-                break
-        else:
-            raise TooManyGuesses
-        if place == places[-1]:
-            # The pause begins with the last guess, not with the first.
-            for earlier in places:
-                cache.touch(earlier, PAUSE_SECONDS)
+        take_guess(request, username)
+
+
+def take_guess(request: HttpRequest, username: str) -> None:
+    """Count one more guess, or raise TooManyGuesses."""
+    places = _places(request, username)
+    for place in places:
+        # Only one caller can fill an empty place, in whatever process.
+        if cache.add(place, True, PAUSE_SECONDS):
+            break
+    else:
+        raise TooManyGuesses
+    if place == places[-1]:
+        # The pause begins with the last guess, not with the first.
+        for earlier in places:
+            cache.touch(earlier, PAUSE_SECONDS)
 
 
 USER = Select(lambda id: get_user_model()._default_manager.filter(pk=id))
@@ -80,10 +85,14 @@ class GuessLimitPage:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, TooManyGuesses):
             return None
-        page = render(request, "429.html", {"minutes": PAUSE_SECONDS // 60}, status=429)
-        page["Retry-After"] = str(PAUSE_SECONDS)
-        page["Cache-Control"] = "no-store"
-        return page
+        return _wait_page(request, PAUSE_SECONDS, minutes=PAUSE_SECONDS // 60)
+
+
+def _wait_page(request: HttpRequest, seconds: int, **context: Any) -> HttpResponse:
+    page = render(request, "429.html", context, status=429)
+    page["Retry-After"] = str(seconds)
+    page["Cache-Control"] = "no-store"
+    return page
 
 
 def client_address(request: HttpRequest) -> str:

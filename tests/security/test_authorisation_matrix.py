@@ -34,6 +34,9 @@ ACTORS = ("anonymous", "stranger", "member", "manager", "admin", "key", "foreign
 TABLE = """
 /login/                                      GET    200   302   302   302   302   200   200   200
 /login/                                      POST   200   302   302   302   302   200   200   200
+/password/                                   GET    login 200   200   200   200   login login login
+/password/                                   POST   login 200   200   200   200   login login login
+/password/done/                              GET    login 200   200   200   200   login login login
 /logout/                                     POST   login login login login login login login login
 
 /                                            GET    login 200   200   200   200   login login login

@@ -1,0 +1,42 @@
+"""The page where people change their own password."""
+
+from typing import Any
+
+from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from bridge.login import forget_guesses, take_guess
+
+
+class PasswordChange(auth.PasswordChangeView):
+    """Django's own, which ends all other sessions. Guesses of the current password count as at the login."""
+
+    http_method_names = ["get", "head", "options", "post"]
+    # Django's name for it would also replace the page of the admin.
+    template_name = "password_change.html"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        take_guess(request, self.request.user.get_username())
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        forget_guesses(self.request, form.user)
+        return super().form_valid(form)
+
+    def form_invalid(self, form: PasswordChangeForm) -> HttpResponse:
+        if "old_password" not in form.errors:  # right, and only the new one is refused
+            forget_guesses(self.request, form.user)
+        return super().form_invalid(form)
+
+
+@require_safe
+@never_cache
+@login_required
+def password_changed(request: HttpRequest) -> HttpResponse:
+    """Says that it worked."""
+    return render(request, "password_changed.html")
