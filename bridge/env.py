@@ -194,7 +194,7 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
 
 def _postgres(name: str, url: str) -> dict[str, Any]:
     try:
-        # Every thread keeps one connection: 12 in all, of PostgreSQL's 100. A pool would only stand
+        # Every thread keeps one connection: 13 in all, of PostgreSQL's 100. A pool would only stand
         # between them and a server that is away or back again, with pauses of its own. The check
         # spares people an error page after PostgreSQL was restarted.
         config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True)}

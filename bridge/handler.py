@@ -17,6 +17,7 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import ResolverMatch, set_script_prefix
 
+from bridge.passwords import REFUSED, PasswordLane, hashes_password
 from rooms.exchange import Receive, Send
 from rooms.live import match_of
 from rooms.threads import Threads
@@ -32,6 +33,7 @@ class PooledHandler(BaseHandler):
         super().__init__()
         self.load_middleware(is_async=False)
         self._threads = Threads(THREADS, "site")
+        self._passwords = PasswordLane()
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         """Nothing on this site gives a request other URLs: what was found for it on its way in holds."""
@@ -47,8 +49,14 @@ class PooledHandler(BaseHandler):
         def send_from_thread(message: dict[str, Any]) -> None:
             asyncio.run_coroutine_threadsafe(send(message), loop).result()
 
+        run = self._threads.run
+        if hashes_password(scope):
+            if self._passwords.is_full:
+                scope[REFUSED] = True  # a middleware replies for the view
+            else:
+                run = self._passwords.run
         # With the context of this request: its log lines name its id, and its language ends with it.
-        messages = await self._threads.run(copy_context().run, self._respond, scope, body, send_from_thread)
+        messages = await run(copy_context().run, self._respond, scope, body, send_from_thread)
         for message in messages:
             await send(message)
 

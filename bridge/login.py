@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.crypto import salted_hmac
 
+from bridge import passwords
 from rooms.prepared import Select
 
 # Enough for a mistyped password; together some 480 guesses a day, for which no sane password falls.
@@ -80,6 +81,8 @@ class GuessLimitPage:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if passwords.is_refused(request):
+            return _wait_page(request, passwords.RETRY_SECONDS)
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 from django.conf import settings
+from django.urls import reverse
 
 from bridge import logs
 from bridge.handler import THREADS
+from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
 from rooms import metrics
 from rooms.conf import DEFAULTS
 from rooms.exchange import COMMENT_SECONDS
@@ -108,7 +110,15 @@ def test_document_has_the_fields_of_a_json_line() -> None:
 
 def test_document_tells_the_connections_of_a_process() -> None:
     [told] = re.findall(r"to (\d+) connections of PostgreSQL", DOCUMENT)
-    assert int(told) == THREADS + DEFAULTS["DATABASE_THREADS"]
+    assert int(told) == THREADS + HASHES_AT_ONCE + DEFAULTS["DATABASE_THREADS"]
+
+
+def test_nginx_limits_every_form_with_a_password_that_is_open_to_all() -> None:
+    [pattern] = re.findall(r"location ~ (\S+) \{\s+limit_req ", NGINX)
+    open_to_all = [name for name in FORMS if not name.startswith("admin:auth_user")]
+    assert all(re.match(pattern, reverse(name)) for name in open_to_all)
+    [burst] = re.findall(r"limit_req zone=\w+ burst=(\d+)", NGINX)
+    assert int(burst) >= LONGEST_QUEUE
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")

@@ -15,9 +15,10 @@ from django.db import connection
 from django.test import Client
 
 from bridge.login import GUESSES, PAUSE_SECONDS, client_address
-from tests.actors import Visitor
+from bridge.passwords import HASHES_AT_ONCE, LONGEST_QUEUE, RETRY_SECONDS
+from tests.actors import Agent, Visitor, eventually
 from tests.nginx import NAME, PRODUCTION, Front, nginx_program
-from tests.processes import START_SECONDS, Site
+from tests.processes import START_SECONDS, Reply, Site
 
 PASSWORD = "correct horse battery staple"
 LOGINS = ["/login/", "/admin/login/"]
@@ -262,6 +263,21 @@ def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, 
     assert Through(nginx, "127.0.0.6").sign_in(password) == 302
 
 
+def test_behind_our_nginx_one_address_sends_a_few_passwords_at_once(front: tuple[Front, str]) -> None:
+    nginx, password = front
+    guesser = Through(nginx, "127.0.0.5")
+    while (refused := guesser.post("/login/", {"username": "admin", "password": "wrong"})).status != 429:
+        pass
+    # First by the site, which has counted five; then by nginx.
+    while not refused.headers["Content-Type"].startswith("text/plain"):
+        refused = guesser.post("/login/", {"username": "admin", "password": "wrong"})
+    assert refused.status == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    assert "was not checked" in refused.text
+    assert guesser.get("/login/").status == 200
+    assert Through(nginx, "127.0.0.6").sign_in(password) == 302
+
+
 # ---- many at once ----------------------------------------------------------------------------------------
 
 
@@ -287,3 +303,36 @@ def test_of_fifty_guesses_at_once_five_are_looked_at(
     for site in sites:
         assert site.request("GET", "/healthz").status == 200
         assert site.stop() == (0, "")
+
+
+@pytest.mark.usefixtures("migrated")
+def test_an_ask_does_not_wait_for_a_hundred_made_up_logins(serve: Callable[..., Site]) -> None:
+    site = serve()
+    agent = Agent(site, "lobby", re.findall(r"Agent key +(\S+)", site.printed)[0])
+    visitors = [Visitor(site) for _ in range(98)]
+    for visitor in visitors:
+        visitor.get("/login/")
+    replies: list[Reply] = []
+
+    def sign_in_as_made_up(number: int) -> None:
+        fields = {"username": f"made-up-{number}", "password": "wrong"}
+        replies.append(visitors[number].post("/login/", fields))
+
+    def checked() -> int:
+        return sum(reply.status == 200 for reply in list(replies))
+
+    with ThreadPoolExecutor(len(visitors)) as pool:
+        for number in range(len(visitors)):
+            pool.submit(sign_in_as_made_up, number)
+        eventually(lambda: replies, START_SECONDS)
+        agent.ask()
+        # In the same threads an ask would come after all but the last few of them.
+        assert checked() < len(visitors) / 2
+    assert Counter(reply.status for reply in replies).keys() == {200, 429}
+    assert checked() >= HASHES_AT_ONCE + LONGEST_QUEUE
+    refused = [reply for reply in replies if reply.status == 429]
+    assert {reply.headers["Retry-After"] for reply in refused} == {str(RETRY_SECONDS)}
+    # Nothing in them depends on the name, which is not looked at.
+    assert len({reply.text for reply in refused}) == 1
+    assert 'class="gate-box"' in refused[0].text
+    assert site.stop() == (0, "")
