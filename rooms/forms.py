@@ -7,6 +7,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from rooms.ids import is_nonce
 from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt
 from rooms.scopes import DEFAULT_SCOPES
 
@@ -60,6 +61,12 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
 def read_reply(data: QueryDict) -> str:
     """The field `reply`: what somebody writes to the agent instead of choosing."""
     return _text(data, "reply")
+
+
+def read_nonce(data: QueryDict) -> str:
+    """The field `nonce`: of a message that is sent again the same as the first time; empty if it is not one."""
+    nonce = _text(data, "nonce")
+    return nonce if is_nonce(nonce) else ""
 
 
 def read_key(data: QueryDict) -> str:

@@ -18,15 +18,23 @@ def _encode(number: int, width: int) -> str:
     return "".join(ALPHABET[(number >> shift) & 31] for shift in range(5 * (width - 1), -1, -5))
 
 
-def id_at(prefix: str, at: datetime) -> str:
+def id_at(prefix: str, at: datetime, random: str = "") -> str:
     """An id that sorts by this time."""
     microseconds = (at - EPOCH) // timedelta(microseconds=1)
-    random = _encode(secrets.randbits(5 * RANDOM_CHARACTERS), RANDOM_CHARACTERS)
-    return f"{prefix}_{_encode(microseconds, TIME_CHARACTERS)}{random}"
+    return f"{prefix}_{_encode(microseconds, TIME_CHARACTERS)}{random or new_nonce()}"
 
 
-def _new_id(prefix: str) -> str:
-    return id_at(prefix, datetime.now(UTC))
+def new_nonce() -> str:
+    """The random part of an id, made before the id itself."""
+    return _encode(secrets.randbits(5 * RANDOM_CHARACTERS), RANDOM_CHARACTERS)
+
+
+def is_nonce(text: str) -> bool:
+    return len(text) == RANDOM_CHARACTERS and set(text) <= set(ALPHABET)
+
+
+def _new_id(prefix: str, nonce: str = "") -> str:
+    return id_at(prefix, datetime.now(UTC), nonce)
 
 
 def new_question_id() -> str:
@@ -41,8 +49,12 @@ def new_ending_id() -> str:
     return _new_id("x")
 
 
-def new_message_id() -> str:
-    return _new_id("m")
+def new_message_id(nonce: str = "") -> str:
+    return _new_id("m", nonce)
+
+
+def is_message_id(text: str) -> bool:
+    return len(text) == LENGTH and text.startswith("m_") and set(text[2:]) <= set(ALPHABET)
 
 
 def new_audit_entry_id() -> str:

@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, lifecycle, presence, rates, timeline
+from rooms import access, cards, ids, lifecycle, presence, rates, timeline
 from rooms.fields import FieldError, InvalidPayload
-from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_reply
+from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_nonce, read_reply
 from rooms.hub import hub
 from rooms.models import Answer, Message, Question, QuestionQuerySet, Room
-from rooms.payload import parse_prompts
+from rooms.payload import check_reply, parse_prompts
 from rooms.surroundings import form, is_htmx, page, retry_later, sentences, surroundings, too_many_in_words
 
 # A page's worth of the timeline; older entries load on demand.
@@ -69,6 +71,8 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "is_past": bool(before),
         "people": _people_here(request, own_room),
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
+        "nonce": ids.new_nonce(),
+        "sent": _sent_message(request, own_room),
     }
     return render(request, "ask_bridge/room_detail.html", context)
 
@@ -136,6 +140,8 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     except InvalidPayload as problem:
         return _not_sent(request, asked, problem, drafts)
     except lifecycle.AlreadySettled as late:
+        if lifecycle.is_own_answer(late.question, request.user, choices):
+            return _decided(request, late.question)
         return _too_late(request, late.question, drafts)
     return _decided(request, settled)
 
@@ -150,6 +156,8 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     try:
         settled = lifecycle.decline(asked, request.user, reason)
     except lifecycle.AlreadySettled as late:
+        if lifecycle.is_own_refusal(late.question, request.user, reason):
+            return _decided(request, late.question)
         return _too_late(request, late.question, words=reason)
     return _decided(request, settled)
 
@@ -165,6 +173,8 @@ def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     except InvalidPayload as problem:
         return _not_sent(request, asked, problem, words=reply)
     except lifecycle.AlreadySettled as late:
+        if lifecycle.is_own_refusal(late.question, request.user, check_reply(reply), asks_back=True):
+            return _decided(request, late.question)
         return _too_late(request, late.question, words=reply)
     return _decided(request, settled)
 
@@ -247,17 +257,29 @@ def post_message(request: HttpRequest, room: str) -> HttpResponse:
     own_room = access.room_for(request.user, room)
     access.check_may_answer(request.user, own_room)
     form = MessageForm(request.POST)
-    composer = {"room": own_room, "form": form}
+    sent = None
     try:
         if form.is_valid():
             rates.check_messages(request.user)
-            lifecycle.say(own_room, request.user, form.cleaned_data["content"].replace("\r\n", "\n"))
+            content = form.cleaned_data["content"].replace("\r\n", "\n")
+            sent = lifecycle.say(own_room, request.user, content, read_nonce(request.POST))
     except rates.TooMany as over:
         if not is_htmx(request):
             raise
         form.add_error("content", f"{too_many_in_words(over)}.")
+        # The same nonce: what is sent again is the same message.
+        composer = {"room": own_room, "form": form, "nonce": read_nonce(request.POST)}
         return retry_later(render(request, "ask_bridge/_composer.html", composer, status=429), over)
     if is_htmx(request):
         # The message itself arrives over the stream, for its writer as for everybody.
+        composer = {"room": own_room, "form": form, "nonce": ids.new_nonce(), "sent": sent, "is_swapped": True}
         return render(request, "ask_bridge/_composer.html", composer)
-    return redirect("ask_bridge:room", own_room.slug)
+    address = reverse("ask_bridge:room", args=(own_room.slug,))
+    return redirect(f"{address}?{urlencode({'sent': sent.pk})}" if sent else address)
+
+
+def _sent_message(request: HttpRequest, room: Room) -> Message | None:
+    """The person's own message that a page without JavaScript confirms: `?sent=m_…`."""
+    sent = request.GET.get("sent", "")
+    own = Message.objects.filter(room=room, user=request.user.pk)
+    return own.filter(pk=sent).first() if ids.is_message_id(sent) else None

@@ -21,6 +21,7 @@ from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
 from rooms.lifecycle.careful import escalate, may_decide, release, undo
 from rooms.lifecycle.people import Person, ending_by, name_of
 from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
+from rooms.lifecycle.repeats import is_own_answer, is_own_refusal
 from rooms.lifecycle.rooms import add_room, archive_room, create_room, post_message, restore_room, say
 from rooms.lifecycle.settling import expire, expire_if_due, withdraw, withdraw_open
 from rooms.lifecycle.sweeping import sweep
@@ -56,6 +57,8 @@ __all__ = [
     "expire_if_due",
     "hash_of",
     "idempotency_hash_of",
+    "is_own_answer",
+    "is_own_refusal",
     "may_decide",
     "name_of",
     "post_message",

@@ -1,19 +1,23 @@
 """Rooms come, are archived and restored, and people and agents write in them."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
-from rooms import audit
+from rooms import audit, ids
 from rooms.audit import Action, actor_of
-from rooms.database import writing
+from rooms.database import alias, writing
 from rooms.lifecycle.changes import announce, next_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.settling import withdraw_open
 from rooms.models import Membership, Message, Room
 from rooms.prepared import insert
+
+# A page sends a message again when the connection is back; a laptop may sleep over a weekend before that.
+REPEATED_WITHIN = timedelta(days=7)
 
 
 def create_room(
@@ -52,11 +56,25 @@ def restore_room(room: Room, by: Person | None = None) -> None:
             audit.record(Action.ROOM_RESTORED, room.slug, actor_of(by))
 
 
-def say(room: Room, user: Person, content: str) -> Message:
-    """A person writes to the agents of the room."""
-    return post_message(
-        room, user=user, sender=name_of(user), sender_type=Message.SenderType.HUMAN, content=content
-    )
+def say(room: Room, user: Person, content: str, nonce: str = "") -> Message:
+    """A person writes to the agents of the room; with a nonce the same message is stored once."""
+    fields: dict[str, Any] = {
+        "user": user,
+        "sender": name_of(user),
+        "sender_type": Message.SenderType.HUMAN,
+        "content": content,
+    }
+    if not nonce:
+        return post_message(room, **fields)
+    with writing():
+        # The lock makes a repeated message wait for the first one, which may still be on its way.
+        Room.objects.using(alias()).select_for_update().get(pk=room.pk)
+        own = Message.objects.using(alias()).filter(room=room, user=user.pk, pk__endswith=nonce)
+        earlier = own.filter(created_at__gte=timezone.now() - REPEATED_WITHIN).first()
+        if earlier and earlier.content == content:
+            return earlier
+        # A page that the browser restored has the nonce of its last message: another text is another message.
+        return post_message(room, id=ids.new_message_id("" if earlier else nonce), **fields)
 
 
 def post_message(room: Room, **fields: Any) -> Message:

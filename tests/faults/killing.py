@@ -118,8 +118,10 @@ class Round:
             asked = self.asked[name]
             asked.answered_at = min(asked.answered_at, time.monotonic())
             if reply.status == 303:
-                assert asked.winner is None, "two people were told that they were first"
-                asked.winner = (person.username, OPTIONS[option])
+                # Who sends the same answer again is told the same.
+                won = (person.username, OPTIONS[option])
+                assert asked.winner in (None, won), "two people were told that they were first"
+                asked.winner = won
             else:
                 self.refused += 1
 

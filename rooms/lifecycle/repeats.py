@@ -1,0 +1,30 @@
+"""Recognises a form that arrives a second time, sent again because the first reply was lost on its way."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooms.models import Answer, Question
+from rooms.payload import as_json, check_choices, parse_prompts
+
+
+def is_own_answer(settled: Question, user: Any, choices: Sequence[dict[str, Any]]) -> bool:
+    """Whether this person made the decision with exactly these choices, alone or by their vote."""
+    chosen = as_json(check_choices(parse_prompts(settled.prompts), choices))
+    if settled.votes:
+        own = [vote for vote in settled.decided_by if vote["user_id"] == str(user.pk)]
+        return any(vote["choices"] == chosen for vote in own)
+    answer = _own_answer(settled, user)
+    return answer is not None and bool(answer.choices) and answer.choices == chosen
+
+
+def is_own_refusal(settled: Question, user: Any, reason: str, *, asks_back: bool = False) -> bool:
+    """Whether this person skipped the question, or asked back, in exactly these words."""
+    answer = _own_answer(settled, user)
+    is_refusal = answer is not None and settled.status == Question.Status.DECLINED
+    return answer is not None and is_refusal and (answer.reason, answer.asks_back) == (reason, asks_back)
+
+
+def _own_answer(settled: Question, user: Any) -> Answer | None:
+    answer = settled.answer_or_none
+    is_own = answer is not None and answer.via == Answer.Via.WEB and answer.user_id == user.pk
+    return answer if is_own else None
