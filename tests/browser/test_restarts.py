@@ -53,7 +53,7 @@ def test_a_killed_server_loses_nothing_that_it_confirmed(
     assert agent.read(question["id"])["answer"]["by"]["username"] == "ana"
 
 
-def test_an_answer_that_cannot_be_sent_says_so_and_can_be_sent_again(
+def test_an_answer_that_cannot_be_sent_says_so_and_is_sent_when_the_server_is_back(
     agent: Agent, room_page: Callable[..., Page], bridge: World
 ) -> None:
     question = agent.ask()
@@ -63,7 +63,9 @@ def test_an_answer_that_cannot_be_sent_says_so_and_can_be_sent_again(
     bridge.site.stop()
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("alert")).to_contain_text("Could not send")
+    expect(page.get_by_role("alert")).to_contain_text("sent again when the connection is back")
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("button", name="Retry")).to_be_focused()
     agent.site = bridge.start_again()
-    page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("article")).to_contain_text("Answered by you")
     assert agent.read(question["id"])["answer"]["answers"][0]["customInput"] == "half a thought"

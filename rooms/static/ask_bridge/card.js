@@ -61,9 +61,11 @@ function beforeReplacing(card, words) {
 document.addEventListener("htmx:sseBeforeMessage", (event) => {
   const card = event.target;
   if (event.defaultPrevented || !card.matches(".card.is-open")) return;
-  // What is on its way may be the very answer; if it is not, the refusal brings the words back.
-  const isSending = card.querySelector("form.htmx-request");
-  const fields = isSending ? [] : [...card.querySelectorAll(".option-row input:checked, textarea, [name=reason]")];
+  // What is on its way may be the very answer; if it is not, the refusal brings the words back. What seemed to fail
+  // is the answer if it came from this person.
+  const isOwn = /^<article[^>]* data-own/.test(event.detail.data);
+  const isSent = card.querySelector(`form.htmx-request${isOwn ? ", form[data-failed]" : ""}`);
+  const fields = isSent ? [] : [...card.querySelectorAll(".option-row input:checked, textarea, [name=reason]")];
   const said = (field) => (field.checked ? field.closest("label").querySelector(".option-label") : field);
   beforeReplacing(card, fields.map((field) => (said(field).value ?? said(field).textContent).trim()).filter(Boolean));
 });
@@ -83,14 +85,5 @@ document.addEventListener("htmx:beforeRequest", ({ detail: { xhr, target } }) =>
     if (xhr.status === 409 && !document.contains(target)) {
       htmx.swap(`#${target.id}`, xhr.responseText, { swapStyle: "outerHTML" });
     }
-  }),
-);
-
-// The network failed, or the server did: say so on the card and leave everything as it was typed.
-["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
-  document.addEventListener(name, (event) => {
-    const errors = event.target.closest("form")?.closest(".card")?.querySelector(".errors");
-    if (!errors || [401, 409, 422, 429].includes(event.detail.xhr?.status)) return;
-    errors.replaceChildren(phrase("not-sent"));
   }),
 );

@@ -126,6 +126,7 @@ function disconnected(status) {
 function connected() {
   clearTimeout(lostTimer);
   lostTimer = null;
+  document.dispatchEvent(new CustomEvent("ask-bridge:connected"));
   if (banner().hidden) return;
   show("caught-up");
   setTimeout(() => (banner().hidden ||= banner().classList.contains("is-back")), LOST_MS);

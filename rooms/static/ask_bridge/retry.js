@@ -1,0 +1,62 @@
+// Says beside a form of a card or of the composer that it could not be sent, or that its person is signed out, with a
+// Retry button, and sends it again when the connection is back. Without it a click that fails shows nothing.
+
+const SEND_MS = 20_000; // a write that waits for a busy database still arrives in time
+const FORMS = ".card form, .composer";
+
+const phrase = () => document.getElementById("phrase-not-sent").content.cloneNode(true);
+
+// Where a form shows what went wrong: cards have a place for it, other forms get one.
+function placeIn(form) {
+  const place = form.querySelector(".errors") ?? Object.assign(document.createElement("div"), { className: "errors" });
+  place.role = "alert";
+  if (!place.isConnected) form.append(place);
+  return place;
+}
+
+function show(place, ...content) {
+  const hadFocus = place.contains(document.activeElement);
+  place.replaceChildren(...content);
+  if (hadFocus) place.querySelector("button").focus();
+  place.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+  if (target.matches(FORMS)) detail.timeout = SEND_MS;
+});
+
+document.addEventListener("htmx:beforeRequest", ({ target }) => delete target.dataset.failed);
+
+["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
+  document.addEventListener(name, ({ target, detail: { xhr } }) => {
+    if (!target.matches(FORMS) || xhr.status === 401) return;
+    const content = phrase();
+    // No reply, or one of a proxy. Of what else the server said only a person can know whether to repeat it.
+    if (xhr.status === 0 || xhr.status > 501) target.dataset.failed = "";
+    else content.querySelector(".sent-later").remove();
+    show(placeIn(target), content);
+  }),
+);
+
+// Signed out: the server's sentence comes to the form that was sent. Other requests of a card are not a person's.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { elt } = detail.requestConfig;
+  if (detail.xhr.status !== 401) return;
+  if (elt.matches(FORMS)) detail.target = placeIn(elt);
+  else if (elt.closest(".card")) detail.shouldSwap = false;
+});
+document.addEventListener("htmx:responseError", ({ target, detail: { xhr, target: place } }) => {
+  if (xhr.status === 401 && target.matches(FORMS)) show(place, ...place.childNodes, phrase().querySelector("button"));
+});
+
+// Half a change is not sent by itself.
+document.addEventListener("input", ({ target }) => {
+  const form = target.closest("form[data-failed]");
+  if (!form) return;
+  delete form.dataset.failed;
+  form.querySelector(".sent-later").remove();
+});
+
+const sendAgain = () => document.querySelectorAll("form[data-failed]").forEach((form) => form.requestSubmit());
+document.addEventListener("ask-bridge:connected", sendAgain);
+addEventListener("online", sendAgain);
