@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -12,7 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import get_language, gettext
@@ -37,7 +37,7 @@ def page(view: View) -> View:
         if request.user.is_authenticated:
             return view(request, **path)
         if is_htmx(request):
-            login = resolve_url(settings.LOGIN_URL)
+            login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
         # After the login there is nothing to send any more: back to the page that the form stood on.
         here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
@@ -109,6 +109,14 @@ def too_many_in_words(over: rates.TooMany) -> str:
 def _page_of_form(request: HttpRequest) -> str:
     """Forms are sent to an address one step below the page that they stand on."""
     return request.path.rpartition("/")[0] or "/"
+
+
+def _place_of_click(request: HttpRequest, question_id: str | None) -> str:
+    """The page that an htmx request came from, at its card; only the path, so that it is a page of this site."""
+    shown = urlsplit(request.headers.get("HX-Current-URL", ""))
+    page = f"/{shown.path.lstrip('/')}" if shown.path else _page_of_form(request)
+    query = f"?{shown.query}" if shown.query else ""
+    return f"{page}{query}#card-{question_id}" if question_id else f"{page}{query}"
 
 
 def is_htmx(request: HttpRequest) -> bool:

@@ -88,7 +88,7 @@ def test_what_was_typed_can_be_sent_after_signing_in_again(
     login.get_by_label("User name").fill("cleo")
     login.get_by_label("Password").fill(password)
     login.get_by_role("button", name="Sign in").click()
-    expect(login.get_by_role("heading", name="Inbox")).to_be_visible()
+    expect(login.get_by_label("Your own answer")).to_have_value("half a thought")
     page.bring_to_front()
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("article")).to_contain_text("Answered by you")

@@ -1,0 +1,92 @@
+"""Signed out in another tab: a click says so beside itself, and signing in leads back to it."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.actors import Agent
+from tests.browser.listening import until_listening
+from tests.browser.test_the_whole_path import until_settled
+from tests.world import World
+
+# More than a window shows.
+QUESTIONS = 12
+WINDOW = {"width": 800, "height": 600}
+
+
+@pytest.fixture
+def page(agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]) -> Page:
+    """A long room, of somebody whose session no other test needs."""
+    for _ in range(QUESTIONS):
+        agent.ask()
+    context = open_browser("", viewport=WINDOW)
+    cookies = bridge.new_person("dora", bridge.site).cookies
+    address = f"http://127.0.0.1:{bridge.site.port}"
+    context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
+    page = context.new_page()
+    page.goto(f"/rooms/{agent.room}")
+    until_listening(page)
+    return page
+
+
+def sign_out(page: Page) -> None:
+    other = page.context.new_page()
+    other.goto("/")
+    other.get_by_role("button", name="Sign out").click()
+    expect(other.get_by_role("button", name="Sign in")).to_be_visible()
+    other.close()
+    page.bring_to_front()
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.get_by_label("User name").fill("dora")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_click_far_down_says_so_beside_itself(page: Page, agent: Agent, password: str) -> None:
+    card = page.get_by_role("article").last
+    card.scroll_into_view_if_needed()
+    sign_out(page)
+    until_settled(page)
+    card.locator(".option").get_by_text("SQLite", exact=True).click()
+    alert = card.get_by_role("alert")
+    expect(alert).to_contain_text("You are signed out, so nothing was sent")
+    link = alert.get_by_role("link", name="Sign in again")
+    expect(link).to_be_in_viewport()
+    expect(card.get_by_role("radio", name="SQLite")).to_be_checked()
+
+    with page.context.expect_page() as opened:
+        link.click()
+    sign_in(opened.value, password)
+    card_id = card.get_attribute("id")
+    expect(opened.value).to_have_url(re.compile(rf"/rooms/{agent.room}#{card_id}$"))
+    expect(opened.value.locator(f"#{card_id}")).to_be_in_viewport()
+    # Chosen, not sent: the draft came along.
+    expect(opened.value.locator(f"#{card_id}").get_by_role("radio", name="SQLite")).to_be_checked()
+
+    page.bring_to_front()
+    card.get_by_role("button", name="Retry").click()
+    expect(card).to_contain_text("Answered by you")
+
+
+def test_a_message_keeps_its_words_and_says_so_in_the_composer(page: Page) -> None:
+    sign_out(page)
+    page.get_by_label("Message the agents").fill("Please hurry")
+    page.get_by_role("button", name="Send").click()
+    composer = page.locator(".composer")
+    expect(composer.get_by_role("link", name="Sign in again")).to_be_in_viewport()
+    expect(page.get_by_label("Message the agents")).to_have_value("Please hurry")
+
+
+def test_what_is_no_form_says_so_in_sight_as_well(page: Page, agent: Agent) -> None:
+    for number in range(40):
+        agent.send(f"line {number}.")
+    page.reload()
+    older = page.get_by_role("link", name="Show older entries")
+    older.scroll_into_view_if_needed()
+    sign_out(page)
+    older.click()
+    expect(page.locator("#notice").get_by_text("You are signed out")).to_be_in_viewport()
