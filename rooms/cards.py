@@ -106,6 +106,8 @@ class Card:
     # The same of what they wrote instead of choosing.
     words: str | None = None
     errors: Sequence[str] = ()
+    # On its own page nothing of a settled card is folded.
+    is_whole: bool = False
 
     @property
     def state(self) -> str:
@@ -161,7 +163,7 @@ class Card:
             return []
         prompts = parse_prompts(self.question.prompts)
         return [
-            {"name": _voter(vote), "choice": _in_words(prompts, vote["choices"])}
+            {"name": voter(vote), "choice": in_words(prompts, vote["choices"])}
             for vote in self.question.votes or ()
         ]
 
@@ -238,13 +240,14 @@ class Card:
         return self.question.delivered_at is not None
 
 
-def _voter(vote: Vote) -> str:
+def voter(vote: Vote) -> str:
+    """Who voted, and with which key if it was not on the page."""
     if "through" not in vote:
         return vote["name"]
     return gettext("%(name)s through %(key)s") % {"name": vote["name"], "key": vote["through"]}
 
 
-def _in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
+def in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
     """What was chosen for all prompts, in one line."""
     views = [
         PromptView(index, prompt, choice)
@@ -259,6 +262,17 @@ def _in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
 def render_card(question: Question, user_id: Any = None, csrf_token: str = "") -> SafeString:
     """The card for this viewer; with a token its form also works without JavaScript."""
     return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id)), csrf_token)
+
+
+def render_whole(card: Card, csrf_token: str = "") -> SafeString:
+    """The card of a question's own page: of what is settled all is unfolded."""
+    return _with_token(_render(card), csrf_token)
+
+
+def card_of(question: Question, user_id: Any) -> Card:
+    """The question as this person sees it on its own page."""
+    is_settled = not question.is_open or question.is_held
+    return Card(question, _is_mine(question, user_id), is_whole=is_settled)
 
 
 def render_draft(

@@ -1,14 +1,16 @@
 """The History page: what was asked and decided, found by words and filters in a plain form."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
@@ -28,6 +30,8 @@ CATCH_UP_SECONDS = 0.1
 SHOWN_CHARACTERS = 240
 # On either side of a word that was found in what a row does not show.
 EXCERPT_CHARACTERS = 70
+# Four texts of 200 characters, each of up to twelve when it is encoded, and the rest of a search.
+LONGEST_QUERY = 10_000
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def _plain(text: str) -> str:
 @require_safe
 def history_page(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
-    looked, before = Search.read(request.GET), _entry_id(request)
+    looked, before = Search.read(request.GET), _entry_id(request.GET)
     if not before:
         history.catch_up(CATCH_UP_SECONDS)
     found = search.find(looked, rooms, RESULTS_PER_PAGE, before)
@@ -105,6 +109,8 @@ def history_page(request: HttpRequest) -> HttpResponse:
         "search": looked,
         "rows": [Row(_card(request, question), looked.terms) for question in found.questions],
         "parameters": urlencode(looked.as_parameters()),
+        # For the page of a decision, which leads back to these very results.
+        "search_parameter": urlencode({"search": _query(looked, before)}),
         "next_before": found.next_before,
         "is_first_page": not before,
     }
@@ -131,6 +137,17 @@ def _card(request: HttpRequest, question: Question) -> Card:
     return Card(question, is_mine=answer is not None and answer.user_id == request.user.pk)
 
 
-def _entry_id(request: HttpRequest) -> int | None:
-    text = request.GET.get("before", "")
+def search_address(query: str, question_id: str) -> str:
+    """The results that a decision was opened from, at its row: made of what is a search, whatever was sent."""
+    given = dict(parse_qsl(query[:LONGEST_QUERY]))
+    found_by = _query(Search.read(given), _entry_id(given))
+    return f"{reverse('ask_bridge:history')}{'?' if found_by else ''}{found_by}#result-{question_id}"
+
+
+def _query(looked: Search, before: int | None) -> str:
+    return urlencode(looked.as_parameters() | ({"before": str(before)} if before else {}))
+
+
+def _entry_id(given: Mapping[str, str]) -> int | None:
+    text = given.get("before", "")
     return int(text) if re.fullmatch(r"[1-9]\d{0,18}", text, re.ASCII) and int(text) <= LARGEST_ID else None

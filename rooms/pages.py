@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, ids, lifecycle, presence, rates, timeline
+from rooms import access, cards, history_page, ids, lifecycle, presence, rates, timeline
 from rooms.fields import FieldError, InvalidPayload
 from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_nonce, read_reply
 from rooms.hub import hub
 from rooms.models import Answer, Message, Question, QuestionQuerySet, Room
 from rooms.payload import check_reply, parse_prompts
+from rooms.record import Record
 from rooms.surroundings import form, is_htmx, page, retry_later, sentences, surroundings, too_many_in_words
 
 # A page's worth of the timeline; older entries load on demand.
@@ -81,11 +82,21 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
 @require_safe
 def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
-    return _question_page(request, asked, cards.render_card(asked, request.user.pk, get_token(request)))
+    card = cards.card_of(asked, request.user.pk)
+    return _question_page(request, asked, cards.render_whole(card, get_token(request)))
 
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
-    context = {**surroundings(request, room=asked.room), "card": card}
+    address = reverse("ask_bridge:question", args=(asked.room.slug, asked.pk))
+    # From the history: the search that found it, to go back to.
+    found_by = request.GET.get("search")
+    context = {
+        **surroundings(request, room=asked.room),
+        "card": card,
+        "record": Record(cards.card_of(asked, request.user.pk)),
+        "address": f"{address}?{request.GET.urlencode()}" if request.GET else address,
+        "search_address": None if found_by is None else history_page.search_address(found_by, asked.pk),
+    }
     return render(request, "ask_bridge/question_detail.html", context, status=status)
 
 

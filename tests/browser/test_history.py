@@ -51,11 +51,28 @@ def questions(page: Page) -> Any:
     return page.locator(".result-question")
 
 
+def test_a_decision_opens_whole_and_leads_back_to_the_search(page: Page) -> None:
+    page.get_by_label("Search the history").fill("database")
+    expect(questions(page)).to_have_count(1)
+    questions(page).click()
+    card = page.get_by_role("article")
+    # Nothing has to be unfolded: question, options, who and when.
+    expect(card.get_by_role("heading", name="Which database should search use?")).to_be_visible()
+    expect(card.locator(".settled-option", has_text="Something else")).to_be_visible()
+    record = page.get_by_role("region", name="Timeline")
+    expect(record).to_contain_text("Answered by Ben Okafor")
+    expect(record.locator("time").first).to_have_text(re.compile(r"\d\d:\d\d:\d\d|\d:\d\d:\d\d"))
+    expect_no_problems(page)
+    page.get_by_role("link", name="Back to the search").click()
+    expect(page.get_by_label("Search the history")).to_have_value("database")
+    expect(questions(page)).to_have_count(1)
+
+
 def test_everything_is_there_newest_first_and_leads_to_its_question(page: Page) -> None:
     expect(questions(page)).to_have_text(list(reversed(ASKED)))
     expect(page.get_by_text("3 decisions, newest first")).to_be_visible()
     questions(page).first.click()
-    expect(page.get_by_text("Answered by Ben Okafor")).to_be_visible()
+    expect(page.get_by_role("article")).to_contain_text("Answered by Ben Okafor")
 
 
 def test_typing_narrows_it_down_and_the_address_keeps_it(page: Page) -> None:

@@ -50,6 +50,7 @@ function beforeReplacing(card, words) {
   const hadFocus = card.contains(document.activeElement);
   setTimeout(() => {
     const settled = document.querySelector(`#${card.id} .settled`);
+    if (settled?.closest(".page-question")) settled.open = true;
     if (hadFocus) settled?.querySelector("summary").focus({ preventScroll: true });
     if (!settled || !words.length || document.querySelector(`#${card.id} .lost`)) return;
     settled.before(phrase("lost"));

@@ -3,6 +3,7 @@
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 const language = document.documentElement.lang;
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+const EXACT = { dateStyle: "medium", timeStyle: "medium" }; // of a record
 const two = (number) => String(number).padStart(2, "0");
 let [due, titled] = [0, new WeakSet()]; // each change of a title makes a long page look at all of itself again
 
@@ -23,7 +24,8 @@ function tick() {
   document.querySelectorAll("time[datetime]").forEach((element) => {
     const moment = new Date(element.dateTime);
     const past = Date.now() - moment;
-    const text = element.matches(".elapsed") ? duration(past) : inWords(moment, past);
+    const exact = element.matches(".exact") && moment.toLocaleString(language, EXACT);
+    const text = exact || (element.matches(".elapsed") ? duration(past) : inWords(moment, past));
     if (element.textContent !== text) element.textContent = text;
     if (!titled.has(element) && titled.add(element)) element.title = moment.toLocaleString(language);
   });
