@@ -241,9 +241,77 @@ def test_escape_leaves_the_field_and_then_the_card(agent: Agent, room_page: Room
     page.get_by_role("radio", name="Other").check()
     expect(page.get_by_label("Your own answer")).to_be_focused()
     page.keyboard.press("Escape")
+    expect(page.get_by_role("radio", name="Other")).to_be_focused()
+    page.keyboard.press("Escape")
     expect(page.locator(f"#card-{question['id']}")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(f"#card-{question['id']}")).not_to_be_focused()
+
+
+def test_arrows_move_between_the_options_of_a_multi_select(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    boxes = page.get_by_role("checkbox")
+    count = boxes.count()
+    boxes.first.focus()
+    for place in [*range(1, count), 0]:
+        page.keyboard.press("ArrowDown")
+        expect(boxes.nth(place)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(boxes.last).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(boxes.nth(count - 2)).to_be_focused()
+    # Moving ticks nothing, as Space does, and sends nothing.
+    expect(page.locator("input:checked")).to_have_count(0)
+    page.keyboard.press("Space")
+    expect(boxes.nth(count - 2)).to_be_checked()
+    assert agent.read(question["id"])["status"] == "open"
+
+
+@pytest.mark.parametrize("role", ["checkbox", "radio"])
+def test_up_on_its_first_line_leaves_the_text_of_other(agent: Agent, room_page: RoomPage, role: str) -> None:
+    agent.ask(questions=TWO_PROMPTS[:1] if role == "checkbox" else TWO_PROMPTS[1:])
+    page = room_page()
+    other = page.get_by_role(role, name="Other")
+    field = page.get_by_label("Your own answer to")
+    other.check()
+    expect(field).to_be_focused()
+    page.keyboard.type("one\ntwo")
+    page.keyboard.press("ArrowUp")
+    expect(field).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(other).to_be_focused()
+    expect(other).to_be_checked()
+    expect(field).to_have_value("one\ntwo")
+    # On from there to the option before it.
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role(role).nth(-2)).to_be_focused()
+
+
+def test_up_within_a_long_line_of_other_stays_in_its_text(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page(viewport={"width": 390, "height": 800})
+    page.get_by_role("radio", name="Other").check()
+    field = page.get_by_label("Your own answer to")
+    page.keyboard.type("many words that need more than the one line of a phone " * 2)
+    lines = 0
+    while field.evaluate("(element) => element === document.activeElement"):
+        page.keyboard.press("ArrowUp")
+        lines += 1
+        assert lines < 20
+    expect(page.get_by_role("radio", name="Other")).to_be_focused()
+    assert lines > 2
+
+
+def test_numbers_stay_with_the_prompt_that_had_the_focus(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    page.get_by_role("radio", name="Now").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(f"#card-{question['id']}")).to_be_focused()
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
+    expect(page.locator("input:checked")).to_have_count(1)
 
 
 def test_a_question_mark_shows_the_list(agent: Agent, room_page: RoomPage) -> None:

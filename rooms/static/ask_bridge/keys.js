@@ -1,4 +1,5 @@
-// The keyboard: j/k between cards, numbers choose, s skips, ? shows the list. Without it Tab and Space do it all.
+// The keyboard: j/k between cards, arrows between options, numbers choose, s skips, ? shows the list. Without it Tab
+// and Space do it all, and arrows move between radio buttons only.
 
 const typing = "input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]";
 const overlay = () => document.getElementById("keys-help");
@@ -13,10 +14,25 @@ function move(step) {
   next?.scrollIntoView({ block: "nearest" });
 }
 
+const optionsOf = (prompt) => [...prompt.querySelectorAll(".options input:is([type=radio], [type=checkbox])")];
+
+// The prompt that the person works on: the one with the focus, else the one that had it last on this card.
+const lastPrompts = new WeakMap();
+document.addEventListener("focusin", ({ target }) => {
+  const prompt = target.closest(".card .prompt");
+  if (prompt) lastPrompts.set(prompt.closest(".card"), prompt);
+});
+
+function currentPrompt() {
+  const card = current();
+  const last = lastPrompts.get(card);
+  return card?.contains(last) ? last : card?.querySelector(".prompt");
+}
+
 // Numbers choose on the card that has the focus and nowhere else; choosing does not send.
 function choose(number) {
-  const prompt = document.activeElement.closest(".prompt") || current()?.querySelector(".prompt");
-  const input = prompt?.querySelectorAll(".options input:is([type=radio], [type=checkbox])")[number - 1];
+  const prompt = currentPrompt();
+  const input = prompt && optionsOf(prompt)[number - 1];
   input?.focus();
   input?.click();
   return Boolean(input);
@@ -27,6 +43,32 @@ function skip() {
   details?.setAttribute("open", "");
   details?.querySelector("[name=reason]").focus();
   return Boolean(details);
+}
+
+// Arrows move between the options of a multi-select as the browser moves between radio buttons, but tick nothing.
+function moveOption(step) {
+  const here = document.activeElement;
+  if (!here.matches(".options input[type=checkbox]")) return false;
+  const options = optionsOf(here.closest(".prompt"));
+  options[(options.indexOf(here) + step + options.length) % options.length].focus();
+}
+
+// Whether the caret is on the first line that the person sees: long lines wrap after whole words.
+const canvas = document.createElement("canvas").getContext("2d");
+
+function isOnFirstLine({ value, selectionStart, selectionEnd, clientWidth }, { font, paddingLeft, paddingRight }) {
+  const [restOfWord] = /^\S*/.exec(value.slice(selectionStart));
+  const before = value.slice(0, selectionStart);
+  canvas.font = font;
+  const width = canvas.measureText(before + restOfWord).width;
+  const fits = width <= clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return selectionStart === selectionEnd && !before.includes("\n") && fits;
+}
+
+// Out of Other's text field: Escape, or Up on its first line.
+function leavesOther({ key, shiftKey, target }) {
+  if (!target.matches(".other-text")) return false;
+  return key === "Escape" || (key === "ArrowUp" && !shiftKey && isOnFirstLine(target, getComputedStyle(target)));
 }
 
 // First out of the field, then out of the card.
@@ -41,6 +83,8 @@ const actions = {
   j: () => move(1),
   k: () => move(-1),
   s: skip,
+  ArrowDown: () => moveOption(1),
+  ArrowUp: () => moveOption(-1),
   Escape: leave,
   "?": () => overlay()?.showModal(),
   Enter: () => {
@@ -52,6 +96,10 @@ const actions = {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.target.closest("form")?.requestSubmit();
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || overlay()?.open) return;
+  if (leavesOther(event)) {
+    event.target.closest(".other").querySelector(".other-input").focus();
+    return event.preventDefault();
+  }
   if (event.key !== "Escape" && event.target.matches(typing)) return;
   const action = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : actions[event.key];
   if (action && action() !== false) event.preventDefault();
