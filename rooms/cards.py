@@ -5,8 +5,8 @@ open card has a place for the CSRF token of the page that it is shown on; stream
 JavaScript on the token travels in a header.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html import unescape
 from itertools import zip_longest
@@ -19,7 +19,7 @@ from django.utils.translation import get_language, gettext
 
 from rooms import markup
 from rooms.care import Care, Vote, care_of, decided_choices
-from rooms.forms import Draft
+from rooms.forms import Draft, other_field
 from rooms.models import Answer, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_choices, parse_prompts
 
@@ -61,6 +61,8 @@ class PromptView:
     prompt: Prompt
     choice: Choice | None
     draft: Draft | None = None
+    # What is wrong with the text for Other.
+    other_error: str = ""
 
     @property
     def options(self) -> list[OptionView]:
@@ -106,6 +108,8 @@ class Card:
     # The same of what they wrote instead of choosing.
     words: str | None = None
     errors: Sequence[str] = ()
+    # What is wrong with single fields, by their names.
+    field_errors: Mapping[str, str] = field(default_factory=dict)
     # On its own page nothing of a settled card is folded.
     is_whole: bool = False
 
@@ -120,7 +124,13 @@ class Card:
         choices = {choice.question: choice for choice in chosen}
         prompts = parse_prompts(self.question.prompts)
         return [
-            PromptView(index, prompt, choices.get(prompt.question), draft)
+            PromptView(
+                index,
+                prompt,
+                choices.get(prompt.question),
+                draft,
+                self.field_errors.get(other_field(index), ""),
+            )
             for index, (prompt, draft) in enumerate(zip_longest(prompts, self.drafts))
         ]
 
@@ -281,10 +291,18 @@ def render_draft(
     csrf_token: str,
     drafts: Sequence[Draft] = (),
     words: str | None = None,
+    *,
+    field_errors: Mapping[str, str],
 ) -> SafeString:
     """An open card with what the person filled in and what is still missing."""
-    html = _render(Card(question, drafts=drafts, words=words, errors=errors))
-    return _with_token(html, csrf_token)
+    card = Card(question, drafts=drafts, words=words, errors=errors, field_errors=field_errors)
+    return _with_token(_render(card), csrf_token)
+
+
+def render_errors(question: Question, errors: Sequence[str], field_errors: Mapping[str, str]) -> SafeString:
+    """Only what is wrong, for the places that an open card has for it."""
+    card = Card(question, errors=errors, field_errors=field_errors)
+    return render_to_string("ask_bridge/_card_errors.html", {"errors": errors, "card": card})
 
 
 def render_lost(

@@ -5,10 +5,12 @@ from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import is_nonce
-from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt
+from rooms.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt, check_choices
 from rooms.scopes import DEFAULT_SCOPES
 
 OTHER = "other"
@@ -22,6 +24,11 @@ class Draft:
     wants_other: bool
     other: str
     notes: str
+
+    @property
+    def lacks_text(self) -> bool:
+        """Whether Other is ticked with nothing written."""
+        return self.wants_other and not self.other.strip()
 
     def as_choice(self, prompt: Prompt) -> dict[str, Any]:
         """The draft's meaning: text without a tick counts as Other where that is possible, else as a note."""
@@ -51,11 +58,32 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
             Draft(
                 selected=[offered[value] for value in values if value in offered],
                 wants_other=OTHER in values,
-                other=_text(data, f"other-{index}"),
+                other=_text(data, other_field(index)),
                 notes=_text(data, f"notes-{index}"),
             )
         )
     return drafts
+
+
+def as_choices(prompts: list[Prompt], drafts: list[Draft]) -> list[dict[str, Any]]:
+    """What the drafts mean; InvalidPayload names each ticked Other without a text, and all else."""
+    choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
+    lacking = [index for index, draft in enumerate(drafts) if draft.lacks_text]
+    if not lacking:
+        return choices
+    message = gettext("Other needs a text of your own")
+    errors = [FieldError(field=other_field(index), message=message) for index in lacking]
+    others = [index for index in range(len(prompts)) if index not in lacking]
+    try:
+        check_choices([prompts[index] for index in others], [choices[index] for index in others])
+    except InvalidPayload as problem:
+        errors += problem.errors
+    raise InvalidPayload(errors)
+
+
+def other_field(index: int) -> str:
+    """The name of the text field for Other of this prompt."""
+    return f"other-{index}"
 
 
 def read_reply(data: QueryDict) -> str:

@@ -13,12 +13,29 @@ from django.views.decorators.http import require_safe
 
 from rooms import access, cards, history_page, ids, lifecycle, presence, rates, timeline
 from rooms.fields import FieldError, InvalidPayload
-from rooms.forms import Draft, MessageForm, SkipForm, read_drafts, read_nonce, read_reply
+from rooms.forms import (
+    Draft,
+    MessageForm,
+    SkipForm,
+    as_choices,
+    other_field,
+    read_drafts,
+    read_nonce,
+    read_reply,
+)
 from rooms.hub import hub
 from rooms.models import Answer, Message, Question, QuestionQuerySet, Room
 from rooms.payload import check_reply, parse_prompts
 from rooms.record import Record
-from rooms.surroundings import form, is_htmx, page, retry_later, sentences, surroundings, too_many_in_words
+from rooms.surroundings import (
+    errors_response,
+    form,
+    is_htmx,
+    page,
+    retry_later,
+    surroundings,
+    too_many_in_words,
+)
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30
@@ -144,9 +161,9 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     access.check_may_answer(request.user, asked.room)
     prompts = parse_prompts(asked.prompts)
     drafts = read_drafts(prompts, request.POST)
-    choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
     rates.check_answers(request.user, asked)
     try:
+        choices = as_choices(prompts, drafts)
         settled = lifecycle.answer(asked, choices, via=Answer.Via.WEB, user=request.user)
     except InvalidPayload as problem:
         return _not_sent(request, asked, problem, drafts)
@@ -234,10 +251,13 @@ def _not_sent(
     """Say what is missing and keep what was filled in."""
     if not asked.is_open or asked.is_held:
         return _too_late(request, asked, drafts, words)
-    texts = [_in_words(error, asked) for error in problem.errors]
+    # A field of the form says by itself what is wrong with it; the rest stands above the button.
+    fields = {other_field(index) for index in range(len(asked.prompts))}
+    at_fields = {error.field: error.message for error in problem.errors if error.field in fields}
+    texts = [_in_words(error, asked) for error in problem.errors if error.field not in fields]
     if is_htmx(request):
-        return sentences(asked.pk, texts, status=422)
-    card = cards.render_draft(asked, texts, get_token(request), drafts, words)
+        return errors_response(asked.pk, cards.render_errors(asked, texts, at_fields), status=422)
+    card = cards.render_draft(asked, texts, get_token(request), drafts, words, field_errors=at_fields)
     return _question_page(request, asked, card, status=422)
 
 

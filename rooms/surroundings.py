@@ -125,9 +125,13 @@ def is_htmx(request: HttpRequest) -> bool:
 
 def sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
     """The form stays as it is under the person's fingers; only the sentences arrive."""
-    response = HttpResponse(
-        render_to_string("ask_bridge/_card_errors.html", {"errors": texts}), status=status
-    )
+    html = render_to_string("ask_bridge/_card_errors.html", {"errors": texts})
+    return errors_response(question_id, html, status)
+
+
+def errors_response(question_id: str, html: str, status: int) -> HttpResponse:
+    """Replaces only what the card says to be wrong."""
+    response = HttpResponse(html, status=status)
     response["HX-Retarget"] = f"#errors-{question_id}"
     response["HX-Reswap"] = "innerHTML"
     return response

@@ -167,6 +167,46 @@ def test_what_is_missing_is_said_on_the_card_and_nothing_is_lost(agent: Agent, r
     assert agent.read(question["id"])["status"] == "open"
 
 
+def test_other_without_a_text_is_said_at_its_field(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    field = page.get_by_label("Your own answer to: Which checks")
+    page.get_by_role("checkbox", name="Unit tests").check()
+    page.get_by_role("checkbox", name="Other").check()
+    page.get_by_role("radio", name="Tonight").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description("Other needs a text of your own.")
+    expect(page.get_by_role("checkbox", name="Unit tests")).to_be_checked()
+    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
+    assert agent.read(question["id"])["status"] == "open"
+    # Without the tick there is nothing to complain about.
+    page.get_by_role("checkbox", name="Other").uncheck()
+    expect(page.get_by_text("Other needs a text")).to_be_hidden()
+    page.get_by_role("checkbox", name="Other").check()
+    page.keyboard.type("License scan")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
+
+
+def test_the_field_of_other_is_fine_again_when_something_else_is_missing(
+    agent: Agent, room_page: RoomPage
+) -> None:
+    agent.ask(questions=TWO_PROMPTS)
+    page = room_page()
+    field = page.get_by_label("Your own answer to: Which checks")
+    page.get_by_role("checkbox", name="Other").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option")
+    field.fill("License scan")
+    page.get_by_role("button", name="Submit").click()
+    expect(field).to_have_attribute("aria-invalid", "false")
+    expect(page.get_by_text("Other needs a text")).to_be_hidden()
+    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option")
+
+
 def test_skipping_tells_the_agent_why(agent: Agent, room_page: RoomPage) -> None:
     question = agent.ask()
     page = room_page()

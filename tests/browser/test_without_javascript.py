@@ -40,6 +40,22 @@ def test_what_is_missing_is_said_and_what_was_filled_in_stays(agent: Agent, open
     expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
 
 
+def test_other_without_a_text_is_said_at_its_field(agent: Agent, open_browser) -> None:
+    agent.ask(questions=TWO_PROMPTS)
+    page = plain(open_browser, agent)
+    page.get_by_role("checkbox", name="Unit tests").check()
+    page.get_by_role("checkbox", name="Other").check()
+    page.get_by_role("radio", name="Now").check()
+    page.get_by_role("button", name="Submit").click()
+    field = page.get_by_label("Your own answer to: Which checks")
+    expect(field).to_be_focused()
+    expect(field).to_have_accessible_description("Other needs a text of your own.")
+    expect(page.get_by_role("checkbox", name="Unit tests")).to_be_checked()
+    field.fill("License scan")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
+
+
 def test_skipping(agent: Agent, open_browser) -> None:
     question = agent.ask()
     page = plain(open_browser, agent)

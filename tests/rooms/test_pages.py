@@ -100,3 +100,64 @@ def test_a_settled_card_says_what_was_decided_in_one_sentence(
     said = re.sub(r"<[^>]*>", "", cards.render_card(settled))
 
     assert sentence in said
+
+
+TWO_PROMPTS = [
+    {"question": "Which checks?", "header": "Checks", "multiSelect": True, "options": ["Unit", "Browser"]},
+    {"question": "When?", "header": "Time", "options": ["Now", "Tonight"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        # Ticked beside an option of a multi-select.
+        ({"choice-0": ["0", "other"], "choice-1": ["0"]}, ["other-error-0"]),
+        ({"choice-0": ["other"], "other-0": " \r\n ", "choice-1": ["0"]}, ["other-error-0"]),
+        ({"choice-0": ["0"], "choice-1": ["other"]}, ["other-error-1"]),
+        ({"choice-0": ["1", "other"], "choice-1": ["other"]}, ["other-error-0", "other-error-1"]),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_a_ticked_other_without_a_text_is_refused_at_its_field(
+    browser: Client,
+    ask: Callable[..., Question],
+    sent: dict[str, Any],
+    expected: list[str],
+    headers: dict[str, str],
+) -> None:
+    question = ask(questions=TWO_PROMPTS)
+    address = f"/rooms/{question.room.slug}/questions/{question.pk}/answer"
+    reply = browser.post(address, {**sent, "notes-1": "Mind the freeze"}, headers=headers)
+    page = reply.content.decode()
+    assert reply.status_code == 422
+    places = re.findall(rf'id="(other-error-\d)-{question.pk}"[^>]*>Other needs a text of your own.<', page)
+    assert places == expected
+    assert "Needs an option" not in page
+    if not headers:
+        assert page.count('aria-invalid="true" autofocus') == len(expected)
+        assert "Mind the freeze</textarea>" in page
+        ticked = re.findall(r'name="choice-(\d)" value="(\w+)" checked', page)
+        assert ticked == [
+            (name[-1], value) for name, values in sent.items() if "choice" in name for value in values
+        ]
+    assert not Answer.objects.exists()
+
+
+def test_an_other_without_a_text_is_refused_together_with_all_else(
+    browser: Client, ask: Callable[..., Question]
+) -> None:
+    question = ask(questions=TWO_PROMPTS)
+    address = f"/rooms/{question.room.slug}/questions/{question.pk}/answer"
+    reply = browser.post(address, {"choice-0": ["0", "other"]}, headers={"HX-Request": "true"})
+    assert "Other needs a text of your own." in reply.content.decode()
+    assert "Time: needs an option or a text of your own." in reply.content.decode()
+
+
+def test_a_text_without_a_tick_still_counts(browser: Client, ask: Callable[..., Question]) -> None:
+    question = ask(questions=TWO_PROMPTS)
+    address = f"/rooms/{question.room.slug}/questions/{question.pk}/answer"
+    browser.post(address, {"choice-0": "0", "other-0": "License scan", "other-1": "On Friday"})
+    first, second = Answer.objects.get(question=question).choices
+    assert (first["selectedOptions"], first["customInput"]) == (["Unit"], "License scan")
+    assert (second["selectedOptions"], second["customInput"]) == ([], "On Friday")

@@ -45,6 +45,15 @@ document.addEventListener("change", (event) => {
   if (event.target.matches(".other-input:checked")) event.target.closest(".other").querySelector("textarea").focus();
 });
 
+// A refused form leads to the first field that it says something about.
+document.addEventListener("htmx:afterRequest", ({ target, detail: { xhr } }) => {
+  if (xhr.status !== 422 || !target.matches(".card-form")) return;
+  const fields = [...target.querySelectorAll(".other-text")];
+  const isWrong = (field) => Boolean(field.parentElement.querySelector(".other-error").textContent);
+  fields.forEach((field) => field.setAttribute("aria-invalid", isWrong(field)));
+  fields.find(isWrong)?.focus();
+});
+
 // The keyboard goes on from the new card, and words that somebody else's answer made useless stay readable.
 function beforeReplacing(card, words) {
   const hadFocus = card.contains(document.activeElement);
