@@ -8,12 +8,11 @@ JavaScript on the token travels in a header.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from html import unescape
 from itertools import zip_longest
 from typing import Any
 
 from django.template.loader import render_to_string
-from django.utils.html import format_html, strip_tags
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
@@ -30,8 +29,6 @@ CACHED_CARDS = 2_000
 # The messages that open pages show. A usual one has 1 KB, the largest possible about 150 KB.
 CACHED_MESSAGES = 500
 
-HEADER_SHOWN = 12
-
 
 # ---- what a card shows -----------------------------------------------------------------------------------
 
@@ -41,18 +38,16 @@ class OptionView:
     index: int
     option: Option
     is_chosen: bool
+    # The label as plain text.
+    text: str
 
     @property
     def label(self) -> str:
-        return (
-            self.option.label.replace("(Recommended)", "").strip()
-            if self.is_recommended
-            else self.option.label
-        )
+        return self.text.replace("(Recommended)", "").strip() if self.is_recommended else self.text
 
     @property
     def is_recommended(self) -> bool:
-        return self.option.label.rstrip().endswith("(Recommended)")
+        return self.text.endswith("(Recommended)")
 
 
 @dataclass(frozen=True)
@@ -69,24 +64,37 @@ class PromptView:
         chosen = self.choice.selected_options if self.choice else []
         drafted = self.draft.selected if self.draft else []
         return [
-            OptionView(index, option, option.label in chosen or (index in drafted and not self.choice))
-            for index, option in enumerate(self.prompt.options)
+            OptionView(index, option, option.label in chosen or (index in drafted and not self.choice), text)
+            for index, (option, text) in enumerate(zip(self.prompt.options, self._labels, strict=True))
         ]
+
+    @property
+    def _labels(self) -> list[str]:
+        """As plain text; as they were sent if they would look the same without their Markdown."""
+        texts = [markup.plain(label) for label in self.prompt.labels]
+        return texts if len(set(texts)) == len(texts) else self.prompt.labels
 
     @property
     def has_previews(self) -> bool:
         return any(option.preview for option in self.prompt.options)
 
     @property
-    def header_short(self) -> str:
-        header = self.prompt.header
-        return header if len(header) <= HEADER_SHOWN else header[: HEADER_SHOWN - 1].rstrip() + "…"
+    def header(self) -> str:
+        return markup.plain(self.prompt.header)
 
     @property
     def summary_name(self) -> str:
         """What the decision is about, up to the colon before it; a question mark needs none after it."""
-        name = self.prompt.header or unescape(strip_tags(markup.inline(self.prompt.question))).strip()
+        name = self.header or markup.plain(self.prompt.question)
         return name if name.endswith("?") else f"{name}:"
+
+    @property
+    def drafted(self) -> str:
+        """What this person had filled in, as one line that can be read and copied."""
+        if self.draft is None:
+            return ""
+        parts = [self._labels[index] for index in self.draft.selected]
+        return ", ".join(part for part in (*parts, self.draft.other, self.draft.notes) if part.strip())
 
     @property
     def summary(self) -> str:
@@ -139,7 +147,7 @@ class Card:
         """What somebody else's earlier answer kept this person from saying."""
         if self.question.is_open and not self.question.is_held:
             return []
-        chosen = [view.draft.in_words(view.prompt) for view in self.prompts if view.draft]
+        chosen = [view.drafted for view in self.prompts if view.draft]
         return [*chosen, self.words] if self.words and self.words.strip() else chosen
 
     @cached_property

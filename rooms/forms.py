@@ -42,11 +42,6 @@ class Draft:
             "notes": "\n".join(note.strip() for note in notes if note.strip()) or None,
         }
 
-    def in_words(self, prompt: Prompt) -> str:
-        """The draft as one line that can be read and copied."""
-        parts = [prompt.labels[index] for index in self.selected]
-        return ", ".join(part for part in (*parts, self.other, self.notes) if part.strip())
-
 
 def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
     """The fields `choice-0`, `other-0`, `notes-0` and so on, one draft per prompt."""

@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
@@ -43,7 +42,7 @@ class Row:
 
     @cached_property
     def title(self) -> SafeString:
-        return self._marked(" · ".join(_plain(view.prompt.question) for view in self.card.prompts))
+        return self._marked(" · ".join(markup.plain(view.prompt.question) for view in self.card.prompts))
 
     @cached_property
     def decision(self) -> SafeString:
@@ -91,10 +90,6 @@ class Row:
 
     def _marked(self, text: str, limit: int = SHOWN_CHARACTERS) -> SafeString:
         return mark(text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…", self.terms)
-
-
-def _plain(text: str) -> str:
-    return unescape(strip_tags(markup.inline(text))).strip()
 
 
 @page

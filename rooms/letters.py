@@ -6,10 +6,8 @@ the other side: each way escapes it as its own format needs.
 
 import unicodedata
 from dataclasses import dataclass
-from html import unescape
 
 from django.urls import reverse
-from django.utils.html import strip_tags
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 
@@ -50,19 +48,19 @@ def letter_about(kind: Notice.Kind, question: Question) -> Letter:
     """In the language that is active."""
     card = Card(question)
     named = {"room": question.room.name, "agent": question.agent_name}
-    first = card.prompts[0].prompt
+    first = card.prompts[0]
     topic = first.header or gettext("Question")
     title = f"{topic} · {question.room.name}"
     if kind == Notice.Kind.ESCALATED:
         title = gettext("Nobody has answered: %(title)s") % {"title": title}
-    body = card.outcome if kind == Notice.Kind.SETTLED else plain(first.question)
+    body = card.outcome if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
     return Letter(
         kind=kind,
         title=one_line(title, TITLE_CHARACTERS),
         body=one_line(body, BODY_CHARACTERS),
         path=reverse("ask_bridge:question", args=(question.room.slug, question.pk)),
         tag=f"card-{question.pk}",
-        options=tuple(one_line(option.label, TITLE_CHARACTERS) for option in first.options),
+        options=tuple(one_line(option.text, TITLE_CHARACTERS) for option in first.options),
         agent=one_line(named["agent"], TITLE_CHARACTERS),
         room=one_line(named["room"], TITLE_CHARACTERS),
     )
@@ -78,11 +76,6 @@ def letter_to_try(notice_id: str, room: Room | None) -> Letter:
         tag=notice_id,
         room=one_line(room.name, TITLE_CHARACTERS) if room else "",
     )
-
-
-def plain(text: str) -> str:
-    """What a text says without its Markdown."""
-    return unescape(strip_tags(markup.inline(text)))
 
 
 def one_line(text: str, length: int) -> str:

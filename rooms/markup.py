@@ -9,12 +9,14 @@ it was written instead.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import nh3
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 INLINE_TAGS = {"a", "br", "code", "em", "s", "strong"}
 # Headings would break the outline of the page: what they say stays, as paragraphs.
@@ -31,6 +33,9 @@ LINE_BREAK = re.compile(r"\r\n?|\n")
 # a text of 16,000 characters takes 60 ms at most, one of 2,000 takes 12 ms.
 COST_PER_CHARACTER = 0.25
 COST_OF_ANY_TEXT = 400
+
+# Of a long text: more than a line holds, also when half of it is addresses of links.
+TEASER_CHARACTERS = 1_000
 
 
 @cache
@@ -60,6 +65,36 @@ def is_too_costly(text: str) -> bool:
     cost = len(DELIMITERS.findall(text)) + BRACKET_COST * text.count("[")
     cost += LINE_COST * len(LINE_BREAK.findall(text))
     return cost > COST_OF_ANY_TEXT + COST_PER_CHARACTER * len(text)
+
+
+def plain(text: str) -> str:
+    """One line of plain text, for labels, titles and notifications: what `inline` shows, without the tags."""
+    words = "" if is_too_costly(text) else _one_line(_words(_parser().parseInline(text)))
+    return words or _one_line(text)
+
+
+def teaser(text: str) -> str:
+    """The beginning of a longer text as one line of plain text: what `blocks` shows, without the tags."""
+    beginning = text[:TEASER_CHARACTERS]
+    words = "" if is_too_costly(beginning) else _one_line(_words(_parser().parse(beginning)))
+    return words or _one_line(beginning)
+
+
+def _words(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.children is not None:
+            yield from _words(token.children)
+        elif token.type.startswith("strong") and token.markup == "__":
+            # More often the name of a Python file or method than emphasis: `__init__.py`.
+            yield token.markup
+        elif token.block or token.type in ("softbreak", "hardbreak"):
+            yield f" {token.content} "
+        else:
+            yield token.content
+
+
+def _one_line(words: Iterable[str]) -> str:
+    return " ".join("".join(words).split())
 
 
 def _clean(html: str, tags: set[str]) -> SafeString:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, history_page, ids, lifecycle, presence, rates, timeline
+from rooms import access, cards, history_page, ids, lifecycle, markup, presence, rates, timeline
 from rooms.fields import FieldError, InvalidPayload
 from rooms.forms import (
     Draft,
@@ -265,7 +265,7 @@ def _in_words(error: FieldError, asked: Question) -> str:
     """What is wrong, and with which of several prompts, as people know it."""
     for prompt in asked.prompts if len(asked.prompts) > 1 else ():
         if prompt["question"] in error.field:
-            named = {"prompt": prompt["header"] or prompt["question"], "problem": error.message}
+            named = {"prompt": markup.plain(prompt["header"] or prompt["question"]), "problem": error.message}
             return gettext("%(prompt)s: %(problem)s") % named
     return error.message
 

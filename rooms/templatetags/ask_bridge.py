@@ -11,6 +11,8 @@ register = template.Library()
 
 register.filter("inline_markup", markup.inline)
 register.filter("markup", markup.blocks)
+register.filter("plain", markup.plain)
+register.filter("teaser", markup.teaser)
 register.filter("duration", quantities.duration)
 register.filter("share", quantities.share)
 register.filter("grouped", quantities.count)

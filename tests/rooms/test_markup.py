@@ -128,7 +128,7 @@ def cpu_seconds(render: Callable[[str], str], text: str) -> float:
 @pytest.mark.parametrize("hostile", HOSTILE_TEXTS.values(), ids=map(repr, HOSTILE_TEXTS))
 def test_hostile_text_of_full_length_takes_little_cpu(hostile: str) -> None:
     for text in (hostile[:MESSAGE_LENGTH], just_affordable(hostile, "a"), just_affordable(hostile, ":")):
-        for render in (markup.inline, markup.blocks):
+        for render in (markup.inline, markup.blocks, markup.plain, markup.teaser):
             # Another try or two for a machine that was busy with something else.
             assert any(cpu_seconds(render, text) < MOST_CPU_SECONDS for _ in range(3))
 
@@ -164,3 +164,32 @@ def test_what_is_too_much_to_parse_is_shown_as_it_was_written() -> None:
     text = "**no** <b>\n" * 1000
     assert markup.inline(text) == "**no** &lt;b&gt;\n" * 1000
     assert markup.blocks(text) == f'<p class="as-written">{markup.inline(text)}</p>'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Use `psql` or **wait**?", "Use psql or wait?"),
+        ("See [the plan](https://example.com/a) & ~~not~~ _this_", "See the plan & not this"),
+        ("first\n  second", "first second"),
+        ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+        ("<b>bold</b> &amp; &copy;", "<b>bold</b> & ©"),
+        ("1. PostgreSQL", "1. PostgreSQL"),
+        ("> 5 ms", "> 5 ms"),
+        ("`__init__.py` or __main__.py", "__init__.py or __main__.py"),
+        # What would be nothing without its signs stays as it is.
+        ("[](https://example.com)", "[](https://example.com)"),
+        ("", ""),
+    ],
+)
+def test_plain_text_is_one_line_without_signs(text: str, shown: str) -> None:
+    assert markup.plain(text) == shown
+
+
+def test_a_teaser_is_one_line_without_signs() -> None:
+    text = "The **store**:\n\n- a `table`\n- [a plan](https://example.com)\n\n```sql\nSELECT 1;\n```\n\n> why"
+    assert markup.teaser(text) == "The store: a table a plan SELECT 1; why"
+
+
+def test_a_teaser_reads_only_the_beginning() -> None:
+    assert markup.teaser("word " * 2_000) == " ".join(["word"] * (markup.TEASER_CHARACTERS // 5))

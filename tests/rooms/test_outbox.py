@@ -13,7 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.utils import timezone
 
-from rooms import lifecycle, mails, notices, outbox, preferences, presence, webhooks, webpush
+from rooms import letters, lifecycle, mails, notices, outbox, preferences, presence, webhooks, webpush
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
 from rooms.models.notices import AT_ONCE
 from tests.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
@@ -728,3 +728,15 @@ def test_what_failed_can_be_sent_again(receiver: Receiver, webhook: Webhook, ask
     assert go_round() == 1
     assert Notice.objects.get().sent_at
     assert outbox.send_again(Notice.objects.all()) == 0
+
+
+def test_a_notice_shows_no_raw_markdown(ask: Ask) -> None:
+    prompt = {
+        "question": "Which **store** for [sessions](https://example.com)?",
+        "header": "The `store`",
+        "options": ["**PostgreSQL** (Recommended)", "`Redis`"],
+    }
+    letter = letters.letter_about(Notice.Kind.ASKED, ask(questions=[prompt]))
+    assert letter.title.startswith("The store · ")
+    assert letter.body == "Which store for sessions?"
+    assert letter.options == ("PostgreSQL (Recommended)", "Redis")

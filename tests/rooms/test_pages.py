@@ -102,6 +102,37 @@ def test_a_settled_card_says_what_was_decided_in_one_sentence(
     assert sentence in said
 
 
+MARKDOWN = {
+    "question": "Which **store** for [sessions](https://example.com)?",
+    "header": "The `store`",
+    "options": ["**PostgreSQL** (Recommended)", "`Redis`", "~~None~~"],
+}
+
+
+def test_labels_headers_and_teasers_show_no_raw_markdown(ask: Callable[..., Question], ana: Any) -> None:
+    context = {"text": "It is **slow**:\n\n- see `store.py`\n- and [the plan](https://example.com)"}
+    asked = ask(questions=[MARKDOWN], context=context)
+    opened = cards.render_card(asked)
+    assert "“It is slow: see store.py and the plan”" in opened
+    assert '<span class="chip" title="The store">The store</span>' in opened
+    assert 'aria-label="Your own answer to: Which store for sessions?"' in opened
+    labels = [label.strip() for label in re.findall(r'class="option-label">([^<]*)<', opened)]
+    assert labels == ["PostgreSQL", "Redis", "None", "Other…"]
+    choice = {"question": MARKDOWN["question"], "selectedOptions": ["`Redis`"]}
+    settled = cards.render_card(lifecycle.answer(asked, [choice], via=Answer.Via.WEB, user=ana))
+    said = " ".join(re.sub(r"<[^>]*>", "", settled).split())
+    assert "✓ The store: Redis" in said
+    assert not re.search(r"[*`~]|\]\(", said)
+
+
+def test_labels_that_differ_only_in_their_markdown_stay_as_they_were_sent(
+    ask: Callable[..., Question],
+) -> None:
+    html = cards.render_card(ask(questions=[{"question": "Which?", "options": ["*a*", "a", "`b`"]}]))
+    labels = re.findall(r'class="option-label">([^<]*)<', html)
+    assert labels[:3] == ["*a*", "a", "`b`"]
+
+
 TWO_PROMPTS = [
     {"question": "Which checks?", "header": "Checks", "multiSelect": True, "options": ["Unit", "Browser"]},
     {"question": "When?", "header": "Time", "options": ["Now", "Tonight"]},
