@@ -11,6 +11,9 @@ from rooms import cards, lifecycle
 from rooms.models import Answer, Question, Room
 
 
+TEXT = "Which database should we use?"
+
+
 @pytest.fixture
 def browser(ana: Any) -> Client:
     client = Client()
@@ -102,6 +105,21 @@ def test_a_settled_card_says_what_was_decided_in_one_sentence(
     assert sentence in said
 
 
+def test_a_settled_card_shows_its_question_above_the_decision(ask: Callable[..., Question], ana: Any) -> None:
+    settled = lifecycle.answer(
+        ask(), [{"question": TEXT, "selectedOptions": ["SQLite"]}], via=Answer.Via.WEB, user=ana
+    )
+    html = cards.render_card(settled)
+    assert f'<span class="summary-question" title="{TEXT}">{TEXT}</span>' in html
+    assert f"{TEXT} ✓ Database: SQLite" in " ".join(re.sub(r"<[^>]*>", "", html).split())
+
+
+def test_a_header_is_shown_whole(ask: Callable[..., Question]) -> None:
+    header = "Checks of the next release"
+    html = cards.render_card(ask(questions=[{"question": "Which?", "header": header, "options": ["A", "B"]}]))
+    assert f'<span class="chip" title="{header}">{header}</span>' in html
+
+
 MARKDOWN = {
     "question": "Which **store** for [sessions](https://example.com)?",
     "header": "The `store`",
@@ -121,7 +139,7 @@ def test_labels_headers_and_teasers_show_no_raw_markdown(ask: Callable[..., Ques
     choice = {"question": MARKDOWN["question"], "selectedOptions": ["`Redis`"]}
     settled = cards.render_card(lifecycle.answer(asked, [choice], via=Answer.Via.WEB, user=ana))
     said = " ".join(re.sub(r"<[^>]*>", "", settled).split())
-    assert "✓ The store: Redis" in said
+    assert "Which store for sessions? ✓ The store: Redis" in said
     assert not re.search(r"[*`~]|\]\(", said)
 
 
