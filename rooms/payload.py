@@ -49,9 +49,7 @@ PREVIEW_LENGTH = 8_000
 CONTEXT_LENGTH = 8_000
 FREE_TEXT_LENGTH = 4_000  # Other, notes, the reason of a skip and a reply instead of a choice
 AGENT_NAME_LENGTH = 80
-HEADER_LENGTH = (
-    80  # Claude Code does not enforce its own 12: accepted, and cut by the page where there is no room
-)
+HEADER_LENGTH = 80  # Claude Code does not enforce its own 12: accepted, and cut where there is no room
 IDENTIFIER_LENGTH = 200
 MESSAGE_LENGTH = 16_000
 FOLDER_LENGTH = 1_000

@@ -10,7 +10,6 @@ from django.test import Client
 from rooms import cards, lifecycle
 from rooms.models import Answer, Question, Room
 
-
 TEXT = "Which database should we use?"
 
 
@@ -143,9 +142,7 @@ def test_labels_headers_and_teasers_show_no_raw_markdown(ask: Callable[..., Ques
     assert not re.search(r"[*`~]|\]\(", said)
 
 
-def test_labels_that_differ_only_in_their_markdown_stay_as_they_were_sent(
-    ask: Callable[..., Question],
-) -> None:
+def test_labels_that_differ_only_in_their_markdown_stay_as_they_are(ask: Callable[..., Question]) -> None:
     html = cards.render_card(ask(questions=[{"question": "Which?", "options": ["*a*", "a", "`b`"]}]))
     labels = re.findall(r'class="option-label">([^<]*)<', html)
     assert labels[:3] == ["*a*", "a", "`b`"]
