@@ -10,6 +10,8 @@ from tests.world import World
 
 RoomPage = Callable[..., Page]
 
+WITH_LINK = "See [the plan](https://example.com/plan) before you choose"
+
 
 def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: RoomPage) -> None:
     above, below = agent.ask(), agent.ask()
@@ -122,3 +124,41 @@ def test_older_entries_do_not_repeat_what_was_settled_meanwhile(agent: Agent, ro
     page.get_by_role("link", name="Show older entries").click()
     expect(page.get_by_text("line 5.")).to_be_visible()
     expect(page.locator(f"#card-{question['id']}")).to_have_count(1)
+
+
+def test_a_click_beside_a_link_in_a_description_does_not_answer(agent: Agent, room_page: RoomPage) -> None:
+    options = [{"label": "PostgreSQL", "description": WITH_LINK}, {"label": "SQLite"}]
+    question = agent.ask(questions=[{"question": "Which database?", "options": options}])
+    page = room_page()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    link = page.get_by_role("link", name="the plan").bounding_box()
+    assert link
+    left, right = link["x"] - 4, link["x"] + link["width"] + 4
+    middle, below = link["y"] + link["height"] / 2, link["y"] + link["height"] + 4
+    for x, y in [(left, middle), (right, middle), (right + 200, middle), (left + 10, below)]:
+        page.mouse.click(x, y)
+    expect(page.locator("input:checked")).to_have_count(0)
+    assert [url for url in sent if url.endswith("/answer")] == []
+    assert agent.read(question["id"])["status"] == "open"
+    # Its label answers as ever.
+    page.get_by_text("PostgreSQL", exact=True).click()
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+
+
+def test_a_description_without_a_link_answers(agent: Agent, room_page: RoomPage) -> None:
+    options = [{"label": "PostgreSQL"}, {"label": "SQLite", "description": "A file"}]
+    agent.ask(questions=[{"question": "Which database?", "options": options}])
+    page = room_page()
+    page.get_by_text("A file", exact=True).click()
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+
+
+def test_a_description_with_a_link_ticks_where_a_click_does_not_send(
+    agent: Agent, room_page: RoomPage
+) -> None:
+    options = [{"label": "PostgreSQL", "description": WITH_LINK}, {"label": "SQLite"}]
+    agent.ask(questions=[{"question": "Which checks?", "multiSelect": True, "options": options}])
+    page = room_page()
+    page.get_by_text("before you choose").click(position={"x": 2, "y": 2})
+    expect(page.get_by_role("checkbox", name="PostgreSQL")).to_be_checked()

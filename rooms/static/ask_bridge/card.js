@@ -30,12 +30,19 @@ let pointedAt = null;
 document.addEventListener("pointerup", (event) => (pointedAt = event.target.closest(".option-row .option")));
 document.addEventListener("keydown", () => (pointedAt = null));
 
+// A description with a link is for reading: from its first line on a click that misses the link does not answer.
+function isBesideLink({ target, clientY }, option) {
+  const description = option.querySelector(".option-description:has(a)");
+  return Boolean(description) && !target.closest("a") && clientY >= description.getBoundingClientRect().top;
+}
+
 document.addEventListener("click", (event) => {
   const option = event.target.closest(".option-row .option");
   const card = option?.closest(".card");
   if (!card || option !== pointedAt) return;
   if (performance.now() < (settledAt.get(card) ?? 0)) return event.preventDefault();
   const form = option.closest(".layout:not([data-submit=always]) .sends-on-click");
+  if (form && isBesideLink(event, option)) return event.preventDefault();
   // A click on the label comes first, the one on its input follows: send on the second.
   if (form && event.target.matches("input") && !form.querySelector(".note[open]")) form.requestSubmit();
 });
