@@ -1,8 +1,10 @@
 """Cards of questions and lines of messages as HTML, rendered once per revision and kind of viewer.
 
-There are two kinds of viewer: the person who answered ("Answered by you") and everybody else. The form of an
-open card has a place for the CSRF token of the page that it is shown on; streams leave it empty, because with
-JavaScript on the token travels in a header.
+There are few kinds of viewer: the person who answered ("Answered by you") and all others; and those who may
+decide an open question and those for whom it is locked, for one of three reasons.
+
+The form of an open card has a place for the CSRF token of the page that it is shown on; streams leave it empty,
+because with JavaScript on the token travels in a header.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +16,11 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import get_text_list
 from django.utils.translation import get_language, gettext
 
 from rooms import markup
-from rooms.care import Care, Vote, care_of, decided_choices
+from rooms.care import Care, First, Lock, Vote, care_of, decided_choices
 from rooms.forms import Draft, other_field
 from rooms.models import Answer, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_choices, parse_prompts
@@ -111,6 +114,8 @@ class Card:
 
     question: Question
     is_mine: bool = False
+    # Why this viewer may not decide it.
+    lock: Lock | None = None
     # What this person had filled in when the form did not go through.
     drafts: Sequence[Draft] = ()
     # The same of what they wrote instead of choosing.
@@ -171,8 +176,14 @@ class Card:
         first = self.care.first if self.care and self.question.escalates_at else None
         if first is None:
             return ""
-        roles = {"manager": gettext("managers"), "member": gettext("members")}
-        return ", ".join([*first.people, *([roles[first.role]] if first.role else [])])
+        return ", ".join(_named(first))
+
+    @property
+    def deciders(self) -> str:
+        """Who decides instead of a viewer for whom the card is locked."""
+        if self.care and self.lock == Lock.VOTES and self.care.votes:
+            return get_text_list(self.care.votes.of, gettext("and"))
+        return get_text_list(_named(self.care.first), gettext("and")) if self.care and self.care.first else ""
 
     @property
     def votes(self) -> list[dict[str, str]]:
@@ -258,6 +269,11 @@ class Card:
         return self.question.delivered_at is not None
 
 
+def _named(first: First) -> list[str]:
+    roles = {"manager": gettext("managers"), "member": gettext("members")}
+    return [*first.people, *([roles[first.role]] if first.role else [])]
+
+
 def voter(vote: Vote) -> str:
     """Who voted, and with which key if it was not on the page."""
     if "through" not in vote:
@@ -277,9 +293,11 @@ def in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
 # ---- rendering -------------------------------------------------------------------------------------------
 
 
-def render_card(question: Question, user_id: Any = None, csrf_token: str = "") -> SafeString:
+def render_card(
+    question: Question, user_id: Any = None, csrf_token: str = "", *, lock: Lock | None = None
+) -> SafeString:
     """The card for this viewer; with a token its form also works without JavaScript."""
-    return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id)), csrf_token)
+    return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id), lock), csrf_token)
 
 
 def render_whole(card: Card, csrf_token: str = "") -> SafeString:
@@ -287,10 +305,10 @@ def render_whole(card: Card, csrf_token: str = "") -> SafeString:
     return _with_token(_render(card), csrf_token)
 
 
-def card_of(question: Question, user_id: Any) -> Card:
+def card_of(question: Question, user_id: Any, lock: Lock | None = None) -> Card:
     """The question as this person sees it on its own page."""
     is_settled = not question.is_open or question.is_held
-    return Card(question, _is_mine(question, user_id), is_whole=is_settled)
+    return Card(question, _is_mine(question, user_id), lock, is_whole=is_settled)
 
 
 def render_draft(
@@ -394,8 +412,8 @@ def _rendered_message(cached: _CachedMessage) -> SafeString:
 
 
 @lru_cache(CACHED_CARDS)
-def _rendered_card(cached: _Cached, is_mine: bool) -> str:
-    return _render(Card(cached.take(), is_mine))
+def _rendered_card(cached: _Cached, is_mine: bool, lock: Lock | None) -> str:
+    return _render(Card(cached.take(), is_mine, lock))
 
 
 def render_marks(question: Question) -> str:

@@ -80,12 +80,12 @@ class Feed:
     def stop(self) -> None:
         self._task.cancel()
 
-    def push(self, news: list[frames.Frame]) -> None:
+    def push(self, news: list[frames.AnyFrame]) -> None:
         chunks: dict[Any, bytes] = {}
         for viewer in tuple(self.viewers):
             kind = viewer.kind
             if kind not in chunks:
-                chunks[kind] = frames.encode_frames(news, *kind)
+                chunks[kind] = frames.encode_frames(news, *kind, viewer.standing)
             viewer.push(news, chunks[kind])
 
     def show_people(self, slug: str, people: list[str]) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from rooms import access, cards, history_page, ids, lifecycle, markup, presence, rates, timeline
+from rooms import access, cards, history_page, ids, lifecycle, locks, markup, presence, rates, timeline
 from rooms.fields import FieldError, InvalidPayload
 from rooms.forms import (
     Draft,
@@ -56,10 +56,13 @@ def inbox(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     questions = Question.objects.with_answer().open().filter(room__in=rooms)
     shown = questions.order_by("-agent_active", "asked_at")
+    around = surroundings(request, rooms)
+    for_others = around["locked"].condition
     context = {
-        **surroundings(request, rooms),
+        **around,
         "page": "inbox",
-        **_open_cards(request, shown),
+        **_open_cards(request, shown.exclude(for_others), around["standing"]),
+        "others": _open_cards(request, shown.filter(for_others), around["standing"]),
     }
     return render(request, "ask_bridge/inbox.html", context)
 
@@ -85,7 +88,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     around = surroundings(request, room=own_room)
     context |= around | {
         "open_count": around["open_counts"][own_room.pk],
-        **_open_cards(request, open_questions.none() if before else open_questions),
+        **_open_cards(request, open_questions.none() if before else open_questions, around["standing"]),
         "is_past": bool(before),
         "people": _people_here(request, own_room),
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
@@ -99,7 +102,8 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
 @require_safe
 def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     asked = access.question_for(request.user, room, question_id)
-    card = cards.card_of(asked, request.user.pk)
+    lock = locks.lock_on(asked, locks.standing_of(request.user, [asked.room]))
+    card = cards.card_of(asked, request.user.pk, lock)
     return _question_page(request, asked, cards.render_whole(card, get_token(request)))
 
 
@@ -127,12 +131,18 @@ def _people_here(request: HttpRequest, room: Room) -> list[str]:
     return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
 
 
-def _open_cards(request: HttpRequest, questions: QuestionQuerySet) -> dict[str, Any]:
+def _open_cards(
+    request: HttpRequest, questions: QuestionQuerySet, standing: locks.Standing
+) -> dict[str, Any]:
     """The first of these, and more on demand: `?show=200`."""
     count = min(max(_number(request, "show") or 0, OPEN_CARDS), MOST_OPEN_CARDS)
     token = get_token(request)
     return {
-        "cards": [cards.render_card(question, request.user.pk, token) for question in questions[:count]],
+        "cards": [
+            cards.render_card(question, request.user.pk, token, lock=locks.lock_on(question, standing))
+            for question in questions[:count]
+        ],
+        "open_total": questions.count(),
         "open_shown": count,
         "open_next": count + OPEN_CARDS if count < MOST_OPEN_CARDS else None,
     }

@@ -42,6 +42,16 @@ class Permissions:
         """Whether `visible_rooms` is the one above, so that what it says can be known without it."""
         return type(self).visible_rooms is Permissions.visible_rooms
 
+    @property
+    def lets_all_answer(self) -> bool:
+        """Whether `may_answer` is the one below, which is true for all."""
+        return type(self).may_answer is Permissions.may_answer
+
+    @property
+    def manages_by_membership(self) -> bool:
+        """Whether `may_manage` is the one below, so that it can be known for many rooms at once."""
+        return type(self).may_manage is Permissions.may_manage
+
     def may_answer(self, user: AbstractBaseUser, room: Room) -> bool:
         """Whether this person, who sees the room, may also decide and write in it."""
         return True

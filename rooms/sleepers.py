@@ -5,7 +5,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rooms.frames import Frame, encode_frames
+from rooms.frames import AnyFrame, encode_frames
+from rooms.locks import Standing
 from rooms.models import Question
 
 # Nobody who waits for a person minds a tenth of a second.
@@ -120,7 +121,7 @@ class Viewer(Sleeper):
 
     __slots__ = (
         *("_frames", "_rhythm_seconds", "_tick"),
-        *("language", "many_rooms", "room_ids", "session_key", "user_id", "write"),
+        *("language", "many_rooms", "room_ids", "session_key", "standing", "user_id", "write"),
     )
 
     def __init__(
@@ -131,6 +132,7 @@ class Viewer(Sleeper):
         language: str,
         *,
         many_rooms: bool,
+        standing: Standing | None = None,
     ) -> None:
         super().__init__()
         self.user_id = user_id
@@ -138,7 +140,8 @@ class Viewer(Sleeper):
         self.room_ids = room_ids
         self.language = language
         self.many_rooms = many_rooms
-        self._frames: list[Frame] = []
+        self.standing = standing
+        self._frames: list[AnyFrame] = []
         self._rhythm_seconds = 0.0
         self._tick = 0
         # Sends a chunk at once, or says that it cannot; nothing is sent past a stream that has not begun.
@@ -161,7 +164,7 @@ class Viewer(Sleeper):
         if self._rhythm_seconds:
             self.start_clock(self._rhythm_seconds)
 
-    def push(self, frames: list[Frame], chunk: bytes = b"") -> None:
+    def push(self, frames: list[AnyFrame], chunk: bytes = b"") -> None:
         """Send the chunk that these frames make if the stream sleeps, else leave them for it."""
         if chunk and self.write and self._is_asleep and self.write(chunk):
             return
@@ -170,7 +173,7 @@ class Viewer(Sleeper):
             self.leave()
         self.wake()
 
-    def catch_up(self, room: str, revision: int, frames: list[Frame]) -> None:
+    def catch_up(self, room: str, revision: int, frames: list[AnyFrame]) -> None:
         """Replay comes first; what was pushed meanwhile for these revisions is older and must not follow."""
         newer = [
             frame
@@ -187,4 +190,4 @@ class Viewer(Sleeper):
     def take(self) -> bytes:
         """All frames that wait to be sent."""
         frames, self._frames = self._frames, []
-        return encode_frames(frames, *self.kind)
+        return encode_frames(frames, *self.kind, self.standing)

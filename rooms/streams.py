@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from rooms import access, frames
+from rooms import access, frames, locks
 from rooms.database import in_database
 from rooms.exchange import COMMENT_SECONDS, Exchange
 from rooms.hub import hub
@@ -50,13 +50,13 @@ async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
 async def _let_in(request: HttpRequest, slug: str | None) -> tuple[Viewer, list[Room]]:
     """A viewer for the person's page and the rooms that it watches, if it may."""
     session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    user_id, rooms = await in_database(_watchable_rooms, session_key, slug)
+    user_id, rooms, standing = await in_database(_watchable_rooms, session_key, slug)
     if request.GET.get("person", str(user_id)) != str(user_id):
         # Somebody else has signed in since in this browser: their changes are not for the old page.
         raise access.SignedOut
     language = page_language(request.GET.get("language", ""))
     room_ids = {room.pk for room in rooms}
-    viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None)
+    viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None, standing=standing)
     hub.welcome(viewer)
     return viewer, rooms
 
@@ -75,14 +75,12 @@ async def _catch_up(viewer: Viewer, told: dict[str, str], rooms: list[Room], hea
     viewer.push([frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}])
 
 
-def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room]]:
+def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room], locks.Standing]:
     user = access.user_of_session(session_key)
     if not user.is_authenticated:
         raise access.SignedOut
-    visible = access.visible_rooms(user)
-    if slug is None:
-        return user.pk, list(visible)
-    return user.pk, [access.room_for(user, slug)]
+    rooms = list(access.visible_rooms(user)) if slug is None else [access.room_for(user, slug)]
+    return user.pk, rooms, locks.standing_of(user, rooms)
 
 
 def cursors(request: HttpRequest, slug: str | None) -> dict[str, str]:

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import never_cache
 
-from rooms import access, lifecycle, preferences, rates
+from rooms import access, lifecycle, locks, preferences, rates
 from rooms.models import Question, Room
 
 View = Callable[..., HttpResponseBase]
@@ -143,12 +143,15 @@ def errors_response(question_id: str, html: str, status: int) -> HttpResponse:
 def surroundings(
     request: HttpRequest, rooms: list[Room] | None = None, *, room: Room | None = None
 ) -> dict[str, Any]:
-    """What stands around every page: the person's rooms, how many questions are open in each, the stream."""
+    """What stands around every page: the person's rooms, how many questions of each need them, the stream."""
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
+    standing = locks.standing_of(request.user, rooms)
+    locked = locks.locked_in(rooms, standing)
     counts = Counter(
         dict(
             Question.objects.open()
             .filter(room__in=rooms)
+            .exclude(locked.condition)
             .order_by()
             .values_list("room")
             .annotate(count=Count("*"))
@@ -163,7 +166,9 @@ def surroundings(
         "room_links": links,
         "open_counts": counts,
         "open_total": counts.total(),
-        # What the tab and the rail call for: all that is open, but for muted rooms.
+        "standing": standing,
+        "locked": locked,
+        # What the tab and the rail call for: all that this person may decide, but for muted rooms.
         "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
         "preferences": chosen,
         "muted_room_ids": muted,

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, frames, history, lifecycle, problems, recalling, streams
+from rooms import access, frames, history, lifecycle, locks, problems, recalling, streams
 from rooms.exchange import STREAM_HEADERS
 from rooms.hub import SWEEP_SECONDS
 from rooms.models import Room
@@ -50,13 +50,15 @@ def _news(request: HttpRequest, slug: str | None) -> bytes:
     rooms = [access.room_for(user, slug)] if slug else list(access.visible_rooms(user))
     language = streams.page_language(request.GET.get("language", ""))
     told = streams.cursors(request, slug)
-    news = [frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}]
+    news: list[frames.AnyFrame] = [
+        frames.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}
+    ]
     for room, since in streams.beginnings(told, rooms):
         news += _frames(room, since, language)
-    return frames.encode_frames(news, user.pk, language, slug is None)
+    return frames.encode_frames(news, user.pk, language, slug is None, locks.standing_of(user, rooms))
 
 
-def _frames(room: Room, since: int | None, language: str) -> list[frames.Frame]:
+def _frames(room: Room, since: int | None, language: str) -> list[frames.AnyFrame]:
     if since is None:
         return frames.open_frames(room.pk)[1]
     if since < 0:

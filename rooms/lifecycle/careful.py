@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.care import Care, Vote, agreeing, care_of, decided_choices, decision, with_vote
+from rooms.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
 from rooms.lifecycle.changes import announce, locked, next_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.refusals import AlreadySettled, NotTheirTurn
@@ -27,20 +27,16 @@ def check_turn(question: Question, user: Person) -> None:
 
 def may_decide(question: Question, user: Person) -> bool:
     """Whether somebody of the room has a vote, and is not to wait for those who are asked first."""
-    care = care_of(question.care)
-    if care is None:
+    limits = restriction(question.care, is_first_asked=question.escalates_at is not None)
+    if limits is None:
         return True
-    name = user.get_username()
-    if care.votes and care.votes.of and name not in care.votes.of:
-        return False
-    first = care.first if question.escalates_at else None
-    return first is None or name in first.people or _has_role(first.role, user, question.room)
+    return limits.lock(user.get_username(), lambda role: _has_role(role, user, question.room)) is None
 
 
-def _has_role(role: str | None, user: Person, room: Room) -> bool:
+def _has_role(role: str, user: Person, room: Room) -> bool:
     if role == Membership.Role.MANAGER:
         return permissions().may_manage(cast(AbstractBaseUser, user), room)
-    return role is not None and MEMBERSHIP.first(room=room.pk, user=key_of(user)) is not None
+    return MEMBERSHIP.first(room=room.pk, user=key_of(user)) is not None
 
 
 def cast_vote(

@@ -1,10 +1,12 @@
 """Careful questions in the browser: votes arrive live, decisions can be undone, the agent waits for both."""
 
+import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent
+from tests.browser.listening import until_listening
 from tests.browser.test_the_whole_path import click_when_settled
 
 RoomPage = Callable[..., Page]
@@ -46,13 +48,63 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
         expect(page.get_by_role("button", name="Undo")).to_have_count(0)
 
 
-def test_who_is_not_asked_yet_is_told_whom_the_question_is_for(agent: Agent, room_page: RoomPage) -> None:
-    ana = room_page("ana")
-    agent.ask(care={"first": "ben", "escalate_seconds": 6})
+def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
+    agent: Agent, room_page: RoomPage
+) -> None:
+    ana, ben = room_page("ana"), room_page("ben")
+    question = agent.ask(care={"first": "ben", "escalate_seconds": 12})
     card = ana.get_by_role("article")
     expect(card).to_contain_text("Asked first: ben")
-    click_when_settled(ana, "SQLite")
-    expect(card.get_by_role("alert")).to_contain_text("for others to decide")
-    expect(card).to_contain_text("Managers were told")
+    expect(card.locator(".lock")).to_have_text(
+        re.compile(r"^Only ben can answer this until \d\d:\d\d( [AP]M)?$")
+    )
+    expect(card.get_by_role("radio", name="SQLite")).to_be_disabled()
+    expect(card.get_by_role("button", name="Submit")).to_have_count(0)
+    expect(card.get_by_text("Skip", exact=True)).to_have_count(0)
+    expect(ben.get_by_role("radio", name="SQLite")).to_be_enabled()
+    # A click and the keyboard choose nothing.
+    card.get_by_text("SQLite", exact=True).click()
+    card.focus()
+    ana.keyboard.press("2")
+    ana.keyboard.press("Enter")
+    expect(card.locator("input:checked")).to_have_count(0)
+    assert agent.read(question["id"])["status"] == "open"
+    # What Ben has begun stays as it is when the question is opened to all.
+    ben.get_by_role("radio", name="Other").check()
+    ben.get_by_label("Your own answer").fill("half a thought")
+    expect(card).to_contain_text("Managers were told", timeout=30_000)
+    expect(card).to_be_focused()
+    expect(ben.get_by_role("article")).to_contain_text("Managers were told")
+    expect(ben.get_by_label("Your own answer")).to_have_value("half a thought")
     click_when_settled(ana, "SQLite")
     expect(card).to_contain_text("Answered by you")
+
+
+def test_a_question_for_others_moves_into_the_inbox_when_it_is_opened_to_all(
+    agent: Agent, open_browser: Callable[..., BrowserContext]
+) -> None:
+    page = open_browser("ana").new_page()
+    page.goto("/")
+    until_listening(page)
+    question = agent.ask(care={"first": "ben", "escalate_seconds": 8})
+    card = page.locator(f"#others-decide #card-{question['id']}")
+    expect(page.get_by_role("heading", name="Others decide")).to_be_visible()
+    expect(card).to_contain_text("Only ben can answer this")
+    rail = page.locator(f'.rail-link[data-room="{agent.room}"] .count')
+    expect(rail).to_have_text("0")
+    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text(
+        "Managers were told", timeout=30_000
+    )
+    expect(card).to_have_count(0)
+    expect(rail).to_have_text("1")
+
+
+def test_locked_options_can_be_read_without_javascript(
+    agent: Agent, open_browser: Callable[..., BrowserContext]
+) -> None:
+    agent.ask(care={"votes": {"needed": 2, "of": ["ben", "cleo"]}})
+    page = open_browser("ana", java_script_enabled=False).new_page()
+    page.goto(f"/rooms/{agent.room}")
+    expect(page.get_by_role("article")).to_contain_text("Only ben and cleo vote on this")
+    expect(page.get_by_role("radio", name="SQLite")).to_be_disabled()
+    expect(page.get_by_role("button", name="Submit")).to_have_count(0)

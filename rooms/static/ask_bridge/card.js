@@ -66,8 +66,9 @@ function beforeReplacing(card, words) {
   const hadFocus = card.contains(document.activeElement);
   setTimeout(() => {
     const settled = document.querySelector(`#${card.id} .settled`);
+    const next = settled?.querySelector("summary") ?? document.getElementById(card.id);
     if (settled?.closest(".page-question")) settled.open = true;
-    if (hadFocus) settled?.querySelector("summary").focus({ preventScroll: true });
+    if (hadFocus && document.activeElement === document.body) next?.focus({ preventScroll: true });
     if (!settled || !words.length || document.querySelector(`#${card.id} .lost`)) return;
     settled.before(phrase("lost"));
     const line = (text) => Object.assign(document.createElement("p"), { className: "lost-text", textContent: text });

@@ -16,6 +16,10 @@ function duration(milliseconds) {
 function inWords(moment, past) {
   const [unit, count] = Math.abs(past) < MINUTE ? ["second", -past / SECOND] : ["minute", -past / MINUTE];
   if (Math.abs(past) < HOUR) return relative.format(past > 0 && unit === "second" ? 0 : Math.ceil(count), unit);
+  return byTheClock(moment, past);
+}
+
+function byTheClock(moment, past) {
   const time = { hour: "2-digit", minute: "2-digit" };
   return moment.toLocaleString(language, Math.abs(past) < DAY ? time : { ...time, day: "numeric", month: "short" });
 }
@@ -25,7 +29,8 @@ function tick() {
     const moment = new Date(element.dateTime);
     const past = Date.now() - moment;
     const exact = element.matches(".exact") && moment.toLocaleString(language, EXACT);
-    const text = exact || (element.matches(".elapsed") ? duration(past) : inWords(moment, past));
+    const inSentence = element.matches(".at") ? byTheClock : inWords; // "until 10:12", not "until in 5 min."
+    const text = exact || (element.matches(".elapsed") ? duration(past) : inSentence(moment, past));
     if (element.textContent !== text) element.textContent = text;
     if (!titled.has(element) && titled.add(element)) element.title = moment.toLocaleString(language);
   });

@@ -74,7 +74,7 @@ function isOutdated(html, isNew) {
 }
 
 document.addEventListener("htmx:sseBeforeMessage", (event) => {
-  if (isOutdated(event.detail.data, ["question", "entry"].includes(event.detail.type))) event.preventDefault();
+  if (isOutdated(event.detail.data, ["question", "others", "entry"].includes(event.detail.type))) event.preventDefault();
 });
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {

@@ -35,15 +35,25 @@ function tell(name) {
 
 document.addEventListener("ask-bridge:news", ({ detail: { event } }) => event.startsWith("card-") && tell(event));
 document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
-  if (type !== "question") return;
-  sight.observe(target.lastElementChild);
-  tell(type);
+  if (type === "question") welcome(target.lastElementChild);
+  if (type.startsWith("unlock-")) unlock(document.getElementById(type.replace("unlock", "card")));
 });
+
+function welcome(card) {
+  sight.observe(card);
+  tell("question");
+}
+
+// A card that others had to decide is as good as new, and stands among those that this person can answer.
+function unlock(card) {
+  if (card.closest("#others-decide")) document.getElementById("open-questions").append(card);
+  welcome(card);
+}
 
 // Settled cards make room for open ones when nobody looks.
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
   const timeline = document.getElementById("timeline");
-  const settled = document.querySelectorAll("#open-questions > .card:not(.is-open, .is-held)");
+  const settled = document.querySelectorAll(":is(#open-questions, #others-decide) > .card:not(.is-open, .is-held)");
   settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
 });
