@@ -241,7 +241,7 @@ CALLS = (
         "Post a message or log line, a question or an answer.",
         description="`type` is `message`, `log`, `AskUserQuestion` or `AskUserQuestionResponse`; "
         "anything else becomes `message`. The last two take their payload as JSON in `content`: an `Ask` and "
-        "a `ResponseContent`. A response takes the scope `answer` and names the person in `by` of its content.",
+        "a `ResponseContent`. A response takes the scope `answer` and a person: `by` of its content.",
         parameters=("idempotency_key",),
         takes=NewMessage,
         gives={

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
-from rooms.cards import Card, in_words
+from rooms.cards import Card, in_words, voter
 from rooms.care import cast_at
 from rooms.payload import parse_prompts
 from rooms.quantities import duration
@@ -64,7 +64,7 @@ class Record:
         prompts = parse_prompts(question.prompts)
         return [
             CastVote(
-                name=vote["name"],
+                name=voter(vote),
                 choice=in_words(prompts, vote["choices"]),
                 notes=[choice["notes"] for choice in vote["choices"] if choice.get("notes")],
                 at=cast_at(vote),
