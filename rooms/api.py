@@ -70,7 +70,10 @@ def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Que
     if len(idempotency_key) > IDENTIFIER_LENGTH:
         raise invalid_parameter("Idempotency-Key", f"is longer than {IDENTIFIER_LENGTH} characters")
     rates.check_asks(key)
-    return lifecycle.ask(key.room, key, asked, idempotency_key)
+    try:
+        return lifecycle.ask(key.room, key, asked, idempotency_key)
+    except InvalidPayload as error:
+        raise problems.invalid(error, "invalid_question") from error
 
 
 def list_questions(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:

@@ -143,6 +143,19 @@ class Care(Careful):
         """Whether it matters who decides, so that no agent can say it was decided elsewhere."""
         return self.votes is not None or self.first is not None
 
+    def problem_with_default(self, timeout_seconds: float | None) -> str | None:
+        """Why a question with this deadline may have no default, or None."""
+        if self.is_for_people:
+            return (
+                "cannot count here: votes or named people have to decide this question, "
+                "as it says itself or as its room does"
+            )
+        if timeout_seconds and self.escalate_seconds and timeout_seconds <= self.escalate_seconds:
+            # Otherwise it would decide before the managers are told that there is something to decide.
+            seconds = self.escalate_seconds
+            return f"needs a timeout_seconds of more than escalate_seconds, which is {seconds} here"
+        return None
+
 
 class Vote(TypedDict):
     """As it is stored with its question."""

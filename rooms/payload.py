@@ -61,6 +61,9 @@ LONGEST_WAIT_SECONDS = 55  # servers and proxies give up after 60 seconds withou
 # the terminal. A day is the longest that Claude Code takes for a hook.
 HOOK_TIMEOUT_SECONDS = 300
 LONGEST_HOOK_TIMEOUT_SECONDS = 86_400
+# Of a question with a default. Whoever looks at the page can read a short question and click in this time;
+# with less the default would decide before any person could.
+LEAST_DEFAULT_SECONDS = 5
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is not waited for
 
 
@@ -143,6 +146,18 @@ class Ask(Payload):
                 check_choices(info.data["questions"], choices_from_map(default))
             except InvalidPayload as problem:
                 raise wrong(problem.errors[0].message) from problem
+        return default
+
+    @field_validator("default")
+    @classmethod
+    def people_have_time_before_default(
+        cls, default: dict[str, str | list[str]] | None, info: ValidationInfo
+    ) -> dict[str, str | list[str]] | None:
+        timeout = info.data.get("timeout_seconds")
+        if default is not None and timeout is not None and timeout < LEAST_DEFAULT_SECONDS:
+            raise wrong(
+                f"needs a timeout_seconds of at least {LEAST_DEFAULT_SECONDS}, so that people can answer"
+            )
         return default
 
     @property

@@ -12,6 +12,7 @@ from rooms.audit import Action, actor_of
 from rooms.care import care_of, together
 from rooms.colors import color_of
 from rooms.database import writing
+from rooms.fields import FieldError, InvalidPayload
 from rooms.lifecycle.changes import announce, next_revision
 from rooms.lifecycle.people import Person
 from rooms.lifecycle.refusals import AskedDifferently
@@ -29,6 +30,7 @@ def ask(
 ) -> tuple[Question, bool]:
     """A new open question and True; or the one this agent asked before, as it is now, and False.
 
+    InvalidPayload if it has a default that the care of the room or its own does not allow.
     Without a key it is a test question of the person `by`.
     """
     idempotency_hash = idempotency_hash_of(key, asked, idempotency_key)
@@ -43,6 +45,8 @@ def ask(
             return before, False
     now = timezone.now()
     timeout = asked.timeout_seconds
+    if care and default_choices is not None and (problem := care.problem_with_default(timeout)):
+        raise InvalidPayload([FieldError(field="default", message=problem)])
     question = Question(
         room=room,
         key=key,

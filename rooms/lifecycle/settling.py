@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
+from rooms.care import care_of, together
 from rooms.database import alias, writing
 from rooms.lifecycle.changes import announce, locked, next_revision
 from rooms.lifecycle.people import Person, ending_by
@@ -42,9 +43,13 @@ def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
 
 
 def expire(question: Question) -> Question:
-    """Settle because the deadline passed; with the default only if the question named one."""
+    """Settle because the deadline passed; with the default only if the question named one.
+
+    Not if votes or named people have to decide: a room may have asked for them since the question came in.
+    """
     default = None
-    if question.default_choices is not None:
+    care = together(care_of(question.room.care), care_of(question.care))
+    if question.default_choices is not None and not (care and care.is_for_people):
         default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
     return settle_undecided(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)
 

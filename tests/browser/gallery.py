@@ -114,7 +114,7 @@ class Gallery:
         ben.skip(self.ask(*AWKWARD))
         ana.ask_back(self.ask(SINGLE), f"How large does it get? {LONG_WORD}")
         lapsed = self.ask(SINGLE, timeout_seconds=0.5)
-        used = self.ask(SINGLE, timeout_seconds=0.5, default={SINGLE["question"]: "SQLite"})
+        used = self.ask(SINGLE, timeout_seconds=5, default={SINGLE["question"]: "SQLite"})
         for question in (lapsed, used):
             eventually(lambda question=question: agent.read(question["id"])["status"] == "expired")
         agent.call("DELETE", f"/api/v1/questions/{self.ask(SINGLE)['id']}")

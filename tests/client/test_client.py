@@ -106,7 +106,7 @@ def test_a_deadline_without_a_default_is_expired(client: Client) -> None:
 
 def test_a_deadline_with_a_default_says_that_it_is_one(client: Client) -> None:
     result = client.ask_and_wait(
-        DATABASE, timeout_seconds=0.2, default={"Which database?": ["SQLite"]}, wait_seconds=10
+        DATABASE, timeout_seconds=5, default={"Which database?": ["SQLite"]}, wait_seconds=60
     )
     assert isinstance(result, Expired)
     assert result.default[0].selected_options == ["SQLite"]

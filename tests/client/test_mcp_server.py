@@ -284,7 +284,7 @@ def test_a_reply_comes_with_what_they_ask(command: Command, agent: Agent, person
 
 
 def test_a_default_is_said_to_be_one(command: Command, agent: Agent) -> None:
-    question = agent.ask(timeout_seconds=0.2, default={"Which database?": ["SQLite"]})
+    question = agent.ask(timeout_seconds=5, default={"Which database?": ["SQLite"]})
 
     async def test() -> None:
         async with connected(command) as session:

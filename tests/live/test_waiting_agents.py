@@ -93,8 +93,8 @@ def test_a_question_expires_by_itself_and_wakes_its_agent(agent: Agent) -> None:
 
 
 def test_an_expired_question_has_its_default_and_says_so(agent: Agent) -> None:
-    question = agent.ask(timeout_seconds=1, default={"Which database?": ["SQLite"]})
-    settled = agent.wait(question["id"], seconds=10)
+    question = agent.ask(timeout_seconds=5, default={"Which database?": ["SQLite"]})
+    settled = agent.wait(question["id"], seconds=50)
     assert settled["status"] == "expired"
     assert settled["answer"]["via"] == "default"
     assert settled["answer"]["by"] is None

@@ -54,7 +54,7 @@ def test_declined_question_tells_who_and_why(agent: Any, question: Question, ben
 
 def test_expired_question_has_an_answer_only_by_its_default(agent: Any, ask: Callable[..., Question]) -> None:
     plain = lifecycle.expire(ask(timeout_seconds=1))
-    default = lifecycle.expire(ask(timeout_seconds=1, default={"Which database should we use?": "SQLite"}))
+    default = lifecycle.expire(ask(timeout_seconds=60, default={"Which database should we use?": "SQLite"}))
     assert agent.get(agent.question(plain.pk)).json()["answer"] is None
     answer = agent.get(agent.question(default.pk)).json()["answer"]
     assert (answer["by"], answer["via"]) == (None, "default")

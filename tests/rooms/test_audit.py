@@ -109,7 +109,7 @@ def test_settling_is_the_doing_of_whoever_settled(
 
 
 def test_expiry_with_a_default_says_so(ask: Asking) -> None:
-    lifecycle.expire(ask(timeout_seconds=1, default={SQLITE["question"]: ["SQLite"]}))
+    lifecycle.expire(ask(timeout_seconds=60, default={SQLITE["question"]: ["SQLite"]}))
     assert (last().action, last().details) == ("expired", {"via": "default"})
 
 

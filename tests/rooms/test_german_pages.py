@@ -151,7 +151,7 @@ def every_state(ask: Callable[..., Question], people: Any, german_room: Room) ->
     for via in (Answer.Via.TERMINAL, Answer.Via.API):
         lifecycle.answer(ask(), [{"question": "¤Datenbank", "selectedOptions": ["¤Zwei"]}], via=via)
     lifecycle.expire(ask(timeout_seconds=1))
-    lifecycle.expire(ask(timeout_seconds=1, default={"¤Datenbank": "¤Zwei"}))
+    lifecycle.expire(ask(timeout_seconds=60, default={"¤Datenbank": "¤Zwei"}))
     lifecycle.withdraw(ask())
     for kind in ("log", "log", "message"):
         fields = {"sender": "¤Cleo", "sender_type": "human", "kind": kind, "content": "¤Zeile"}

@@ -123,6 +123,8 @@ class Life(RuleBasedStateMachine):
         return self.ask(timeout, default, care)
 
     def ask(self, timeout: bool, default: bool, care: dict[str, Any]) -> str:
+        # A default is refused where votes, named people or managers come first.
+        default = default and not care.keys() & {"first", "votes", "escalate_seconds"}
         body = (
             ASK
             | ({"timeout_seconds": 60} if timeout else {})
