@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
 from bridge_client.version import __version__
 
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.OK
     except ClientError as error:
-        print(f"ask-bridge: {error}", file=sys.stderr)
+        terminal_text.remark(str(error))
         return exit_code_of(error)
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.commands import care, flags, outcome
 from bridge_client.context import gather
 from bridge_client.errors import SettingsError
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         idempotency_key=args.idempotency_key,
     )
     if question.is_open:
-        print(f"ask-bridge: waiting for an answer at {question.url}", file=sys.stderr)
+        terminal_text.remark(f"waiting for an answer at {question.url}")
     result = client.wait(question.id, longest_wait(question, timeout_seconds))
     return outcome.report(result, as_json=args.json)
 

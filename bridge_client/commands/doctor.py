@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.commands import flags
 from bridge_client.doctor import as_json, examine
 from bridge_client.errors import SettingsError
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     for check in examine(settings):
         checks.append(check)
         if not args.json:
-            print(check, flush=True)
+            terminal_text.write(str(check))
     if args.json:
         print(as_json(checks))
     return exits.OK if all(check.is_ok for check in checks) else exits.FAILED

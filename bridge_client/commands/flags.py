@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib import import_module
 
-from bridge_client import settings
+from bridge_client import settings, terminal_text
 from bridge_client.client import PATIENCE_SECONDS, Client
 from bridge_client.errors import ClientError
 from bridge_client.settings import Settings
@@ -61,4 +60,4 @@ def make_client(
 
 
 def say_that_we_try_again(error: ClientError) -> None:
-    print(f"ask-bridge: {error}; trying again …", file=sys.stderr)
+    terminal_text.remark(f"{error}; trying again …")

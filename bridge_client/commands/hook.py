@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from bridge_client import envelopes, exits, hook
+from bridge_client import envelopes, exits, hook, terminal_text
 from bridge_client.answers import Decision, Undecided, undecided_because
 from bridge_client.cli import exit_code_of
 from bridge_client.client import Client
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     envelope = _read_envelope()
     if problem := envelopes.what_is_not_understood(envelope):
-        print(f"ask-bridge: the hook does not understand this envelope: {problem}", file=sys.stderr)
+        terminal_text.remark(f"the hook does not understand this envelope: {problem}")
         return exits.OK
     if not envelopes.is_for_us(envelope):
         return exits.OK
@@ -90,7 +90,7 @@ def _read_envelope() -> Any:
 
 def _print_decision(envelope: Any, decision: Decision, is_headless: bool) -> None:
     if isinstance(decision, Undecided):
-        print(f"ask-bridge: {decision.reason}", file=sys.stderr)
+        terminal_text.remark(decision.reason)
     if not envelopes.is_report(envelope):
         _print_output(envelopes.output(envelope["hook_event_name"], decision, is_headless))
 

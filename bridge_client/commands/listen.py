@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.commands import flags
 
 EPILOG = """Prints one message a line as JSON, from now on or after an id, until it is stopped. It finds its
@@ -26,5 +25,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     args.room = args.room_to_read or args.room
     for message in flags.make_client(args).events(args.after):
-        print(json.dumps(message, ensure_ascii=False), flush=True)
+        terminal_text.write_json(message)
     return exits.OK

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import Any
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.answers import claude_answers
 from bridge_client.client import MEMORIES
 from bridge_client.commands import flags
@@ -33,12 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     args.room = args.room_to_read or args.room
     for memory in flags.make_client(args).memory(args.text, args.limit):
-        print(_as_json(memory) if args.json else _in_words(memory), flush=True)
+        if args.json:
+            terminal_text.write_json(_as_json(memory))
+        else:
+            print(_in_words(memory), flush=True)
     return exits.OK
 
 
-def _as_json(memory: Memory) -> str:
-    return json.dumps({"similarity": memory.similarity, "question": memory.question.data}, ensure_ascii=False)
+def _as_json(memory: Memory) -> dict[str, Any]:
+    return {"similarity": memory.similarity, "question": memory.question.data}
 
 
 def _in_words(memory: Memory) -> str:
@@ -49,4 +52,6 @@ def _in_words(memory: Memory) -> str:
     if isinstance(result, Answered):
         chosen = " / ".join(claude_answers(result.choices, memory.question.prompts).values())
         who, day = f"by {result.by.name}" if result.by else who, result.at[:10]
-    return f"{memory.similarity:4.0%}  {asked}\n      {chosen} ({who}, {day})  {memory.question.url}"
+    decided = f"{chosen} ({who}, {day})  {memory.question.url}"
+    asked, decided = map(terminal_text.for_stdout, (asked, decided))
+    return f"{memory.similarity:4.0%}  {asked}\n      {decided}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.answers import all_names, declined_sentence, nobody_decided, nobody_decided_yet
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
 
@@ -14,7 +12,7 @@ from bridge_client.results import Answered, Choice, Declined, Expired, Result, S
 def report(result: Result, *, as_json: bool) -> int:
     """Answers to stdout, remarks to stderr."""
     if as_json:
-        print(json.dumps(result.question.data, ensure_ascii=False))
+        terminal_text.write_json(result.question.data)
     choices: Sequence[Choice] = ()
     if isinstance(result, Answered):
         choices = result.choices
@@ -24,7 +22,7 @@ def report(result: Result, *, as_json: bool) -> int:
         _print_choices(choices)
     remark, code = _remark(result)
     if remark:
-        print(f"ask-bridge: {remark}", file=sys.stderr)
+        terminal_text.remark(remark)
     return code
 
 
@@ -33,9 +31,9 @@ def _print_choices(choices: Sequence[Choice]) -> None:
     for choice in choices:
         which = f"{choice.header or choice.question}: " if len(choices) > 1 else ""
         for text in [*choice.selected_options, *([choice.custom_input] if choice.custom_input else [])]:
-            print(f"{which}{text}")
+            terminal_text.write(f"{which}{text}")
         if choice.notes:
-            print(f"ask-bridge: note: {choice.notes}", file=sys.stderr)
+            terminal_text.remark(f"note: {choice.notes}")
 
 
 def _remark(result: Result) -> tuple[str, int]:

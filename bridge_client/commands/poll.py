@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from bridge_client import exits
+from bridge_client import exits, terminal_text
 from bridge_client.client import PAGE_SIZE, Client
 from bridge_client.commands import flags
 from bridge_client.retries import Deadline
@@ -63,4 +62,4 @@ def _wait_for_news(client: Client, after: str, seconds: float) -> str | None:
 
 def _print(messages: list[dict[str, object]]) -> None:
     for message in messages:
-        print(json.dumps(message, ensure_ascii=False), flush=True)
+        terminal_text.write_json(message)
