@@ -2,13 +2,13 @@
 
 import sys
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 
 from rooms import problems
+from rooms.database import refusal_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -20,9 +20,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A database that is away is nobody's mistake: people, proxies and our pages' scripts try again."""
-    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+    """A page that says what is wrong with the database, so that people, proxies and scripts try again."""
+    error = sys.exc_info()[1]
+    if problem := problems.of_database(error):
         # Without the request: who is signed in is in the database, too.
-        page = render_to_string("503.html")
-        return HttpResponse(page, status=503, headers=problems.unavailable().headers)
+        page = render_to_string("503.html", {"refusal": refusal_of(error)})
+        return HttpResponse(page, status=503, headers=problem.headers)
     return defaults.server_error(request)

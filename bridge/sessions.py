@@ -3,9 +3,11 @@
 from typing import Any
 
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from rooms.database import refusal_of
 from rooms.prepared import Select
 
 SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now))
@@ -13,6 +15,15 @@ SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire
 
 class SessionStore(db.SessionStore):
     """As Django's own in all else."""
+
+    def save(self, must_create: bool = False) -> None:
+        """Save; a write that the database refuses is no session that ended, as Django would say."""
+        try:
+            super().save(must_create)
+        except UpdateError as error:
+            if error.__context__ and refusal_of(error.__context__):
+                raise error.__context__ from error.__context__.__cause__
+            raise
 
     def _get_session_from_db(self) -> Any:
         session = SESSION.first(key=self.session_key, now=timezone.now())

@@ -16,7 +16,7 @@ from django.utils import timezone
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.care import Care
-from rooms.database import writing
+from rooms.database import optional_writes, writing
 from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
@@ -229,7 +229,7 @@ def key_from_header(authorization: str) -> AgentKey:
         raise BadKey
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
-        with writing():
+        with optional_writes(), writing():
             AgentKey.objects.filter(pk=key.pk).update(last_used_at=now)
     return key
 

@@ -4,18 +4,16 @@ Under ASGI `live.py` takes the calls that wait before they come here; under WSGI
 """
 
 import json
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from rooms import access, history, lifecycle, memory, openapi, problems, rates, timeline, wire
-from rooms.database import alias
+from rooms import access, history, lifecycle, memory, openapi, problems, rates, readiness, timeline, wire
+from rooms.database import optional_writes
 from rooms.endpoint import (
     endpoint,
     invalid_parameter,
@@ -38,8 +36,6 @@ from rooms.payload import (
     parse_prompts,
 )
 from rooms.scopes import Scope
-
-logger = logging.getLogger(__name__)
 
 # What was answered a moment ago is remembered, and no agent waits for a long past to be read.
 CATCH_UP_SECONDS = 0.05
@@ -172,7 +168,8 @@ def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     if len(text) > QUESTION_LENGTH:
         raise invalid_parameter("q", f"is longer than {QUESTION_LENGTH:,} characters")
     limit = page_limit(request, memory.SHOWN, memory.MOST)
-    history.catch_up(CATCH_UP_SECONDS)
+    with optional_writes():
+        history.catch_up(CATCH_UP_SECONDS)
     found = memory.remember(own_room.pk, memory.Likeness.of(text), limit)
     memories = [
         openapi.MemoryObject(
@@ -301,19 +298,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """The database is reachable; under ASGI `live.readyz` asks the channel layer as well."""
-    state = database_state()
+    """The database is reachable and takes writes; under ASGI `live.readyz` asks the channel layer as well."""
+    state = readiness.database_state()
     return JsonResponse({"database": state}, status=200 if state == "ok" else 503)
-
-
-def database_state() -> str:
-    try:
-        with connections[alias()].cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except Exception:
-        logger.exception("The database is out of reach")
-        return "unreachable"
-    return "ok"
 
 
 # ---- the addresses ---------------------------------------------------------------------------------------

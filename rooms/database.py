@@ -4,15 +4,19 @@ Waits and streams live outside Django's request handling and must hold neither a
 while they sleep. So each of their reads and writes is one hop to this small pool, whose threads keep theirs.
 """
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
 from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
 from django.apps import apps
 from django.conf import settings
-from django.db import close_old_connections, connections, router, transaction
+from django.db import DatabaseError, close_old_connections, connections, router, transaction
 from django.db.models import Model
 from django.urls import set_script_prefix
 from django.utils.translation import override
@@ -34,6 +38,39 @@ LARGEST_BATCH = 256
 _sqlite_writer = threading.Lock()
 
 
+class Refusal(Enum):
+    """Why a database takes no writes while it can be read."""
+
+    READ_ONLY = "read_only"
+    FULL = "full"
+
+
+# SQLSTATE of PostgreSQL: read_only_sql_transaction, disk_full.
+POSTGRES_REFUSALS = {"25006": Refusal.READ_ONLY, "53100": Refusal.FULL}
+# Primary result codes of SQLite: SQLITE_READONLY, SQLITE_FULL.
+SQLITE_REFUSALS = {8: Refusal.READ_ONLY, 13: Refusal.FULL}
+
+
+def refusal_of(error: BaseException | None) -> Refusal | None:
+    """Why the database refused this write; None for every other error. Nothing was changed then."""
+    if not isinstance(error, DatabaseError):
+        return None
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the rest tells the kind of read-only apart
+    return POSTGRES_REFUSALS.get(getattr(cause, "sqlstate", None) or "") or SQLITE_REFUSALS.get(code)
+
+
+@dataclass
+class LastWrites:
+    """When this process last wrote, and when the database last refused it; by the monotonic clock."""
+
+    written_at: float = -math.inf
+    refused_at: float = -math.inf
+
+
+last_writes = LastWrites()
+
+
 def alias() -> str:
     """The database of our tables, wherever the portal's routers keep them."""
     return router.db_for_write(_room_model())
@@ -49,12 +86,33 @@ def writing() -> Iterator[None]:
     """A transaction that is going to write."""
     name = alias()
     connection = connections[name]
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        with _sqlite_writer, transaction.atomic(using=name):
-            yield
-    else:
-        with transaction.atomic(using=name):
-            yield
+    try:
+        if connection.vendor == "sqlite" and not connection.in_atomic_block:
+            with _sqlite_writer, transaction.atomic(using=name):
+                yield
+        else:
+            with transaction.atomic(using=name):
+                yield
+    except DatabaseError as error:
+        if refusal_of(error):
+            last_writes.refused_at = time.monotonic()
+        raise
+    last_writes.written_at = time.monotonic()
+
+
+@contextmanager
+def optional_writes() -> Iterator[None]:
+    """Writes that a reader can do without: they are left out while the database takes none."""
+    try:
+        yield
+    except DatabaseError as error:
+        if not refusal_of(error):
+            raise
+
+
+def is_writing() -> bool:
+    """Whether a thread of this process writes to SQLite right now."""
+    return _sqlite_writer.locked()
 
 
 def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:

@@ -9,13 +9,12 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import DisallowedHost
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
 
 from rooms import access, lifecycle, problems, rates, timeline, wire
-from rooms.database import WIRE_LANGUAGE
+from rooms.database import WIRE_LANGUAGE, refusal_of
 from rooms.fields import FieldError, InvalidPayload
 from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
 from rooms.problems import Problem
@@ -102,10 +101,11 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             return problems.too_many(said, error.seconds)
         case timeline.UnknownEntry():
             return invalid_parameter("after", f"{error} is not an id of this room")
-        case OperationalError() | InterfaceError():
-            logger.error("%s %s: the database is out of reach: %s", request.method, request.path, error)
-            return problems.unavailable()
         case _:
+            if problem := problems.of_database(error):
+                said = "the database takes no writes" if refusal_of(error) else "the database is out of reach"
+                logger.error("%s %s: %s: %s", request.method, request.path, said, error)
+                return problem
             logger.error("%s %s failed", request.method, request.path, exc_info=error)
             return problems.server_error()
 

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from rooms import access, history, markup, search
 from rooms.cards import Card
+from rooms.database import optional_writes
 from rooms.fulltext import LARGEST_ID, State, Term
 from rooms.models import Question
 from rooms.quantities import duration
@@ -98,7 +99,8 @@ def history_page(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     looked, before = Search.read(request.GET), _entry_id(request.GET)
     if not before:
-        history.catch_up(CATCH_UP_SECONDS)
+        with optional_writes():
+            history.catch_up(CATCH_UP_SECONDS)
     found = search.find(looked, rooms, RESULTS_PER_PAGE, before)
     context: dict[str, Any] = {
         "search": looked,

@@ -17,7 +17,7 @@ from django.core.handlers.asgi import get_script_prefix
 from django.http import Http404, HttpRequest
 from django.urls import Resolver404, ResolverMatch, resolve, set_script_prefix
 
-from rooms import api, hooks, problems, streams, waits
+from rooms import hooks, problems, readiness, streams, waits
 from rooms.database import in_database
 from rooms.endpoint import problem_for
 from rooms.exchange import Application, Exchange, Receive, Scope, Send
@@ -35,7 +35,7 @@ async def healthz(exchange: Exchange) -> None:
 
 
 async def readyz(exchange: Exchange) -> None:
-    """Database and channel layer reachable."""
+    """Database and channel layer reachable, and the database takes writes."""
     database, layer = await asyncio.gather(_database_state(), _layer_state())
     states = {"database": database, "channel_layer": layer}
     is_ready = all(state == "ok" for state in states.values())
@@ -45,7 +45,7 @@ async def readyz(exchange: Exchange) -> None:
 async def _database_state() -> str:
     try:
         async with asyncio.timeout(READY_SECONDS):
-            return await in_database(api.database_state)
+            return await in_database(readiness.database_state)
     except TimeoutError:
         logger.error("The database does not reply")
         return "unreachable"

@@ -81,7 +81,7 @@ class Health(TypedDict):
 
 
 class Readiness(TypedDict):
-    """Each part is `ok` or `unreachable`."""
+    """Each part is `ok` or `unreachable`; the database is `cannot_write` when it is read-only or full."""
 
     database: str
     channel_layer: NotRequired[str]
@@ -297,7 +297,7 @@ CALLS = (
         "readyz",
         "get",
         "isReady",
-        "Tell whether database and channel layer are reachable.",
+        "Tell whether database and channel layer are reachable, and whether the database takes writes.",
         gives={200: ("They are.", Readiness), 503: ("One is not.", Readiness)},
         is_public=True,
     ),
@@ -329,7 +329,7 @@ PROBLEMS = {
     "`invalid_answer`, `invalid_message`, `invalid_parameter`).",
     429: "This key has sent too much within a minute (`too_many_requests`).",
     503: "The bridge is restarting (`shutting_down`) or cannot reach its database "
-    "(`database_unavailable`); nothing is lost.",
+    "(`database_unavailable`), or its database is read-only or full (`cannot_write`); nothing is lost.",
 }
 COMING_BACK = (429, 503)
 

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
+from rooms.database import Refusal, refusal_of
 from rooms.fields import FieldError, InvalidPayload
 
 CONTENT_TYPE = "application/problem+json"
@@ -122,6 +124,27 @@ def unavailable() -> Problem:
         "The bridge cannot reach its database; try again in a moment. Nothing that was confirmed is lost.",
         headers={"Retry-After": "1"},
     )
+
+
+# Longer than for a restart: a database that takes no writes mostly waits for a person.
+CANNOT_WRITE_SECONDS = 5
+
+CANNOT_WRITE = {
+    Refusal.READ_ONLY: "The bridge's database is read-only, so nothing was saved; an admin has to look.",
+    Refusal.FULL: "The disk of the bridge's database is full, so nothing was saved; an admin has to look.",
+}
+
+
+def cannot_write(refusal: Refusal) -> Problem:
+    headers = {"Retry-After": str(CANNOT_WRITE_SECONDS)}
+    return Problem(503, "cannot_write", f"{CANNOT_WRITE[refusal]} Try again later.", headers=headers)
+
+
+def of_database(error: BaseException | None) -> Problem | None:
+    """What is said when the database is away or takes no writes; None for every other error."""
+    if refusal := refusal_of(error):
+        return cannot_write(refusal)
+    return unavailable() if isinstance(error, OperationalError | InterfaceError) else None
 
 
 def server_error() -> Problem:

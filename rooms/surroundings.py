@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -19,7 +20,9 @@ from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import never_cache
 
 from rooms import access, lifecycle, locks, preferences, rates
+from rooms.database import Refusal, refusal_of
 from rooms.models import Question, Room
+from rooms.problems import CANNOT_WRITE_SECONDS
 
 View = Callable[..., HttpResponseBase]
 
@@ -35,7 +38,13 @@ def page(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
         if request.user.is_authenticated:
-            return view(request, **path)
+            try:
+                return view(request, **path)
+            except DatabaseError as error:
+                refusal = refusal_of(error)
+                if refusal is None or request.method != "POST":
+                    raise
+                return _not_saved(request, refusal, path.get("question_id", ""))
         if is_htmx(request):
             login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
@@ -77,8 +86,30 @@ def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> Ht
     """A sentence for the card; without JavaScript a page that holds what was sent and sends it again."""
     if is_htmx(request):
         return sentences(question_id, [too_many_in_words(over)], status=429)
+    return _kept(request, gettext("Too much at once"), too_many_in_words(over), status=429)
+
+
+def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
+    """The same for a database that takes no writes."""
+    sentence = {
+        Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
+        Refusal.FULL: gettext("The disk of the database is full, so nothing was saved: please tell an admin"),
+    }[refusal]
+    if is_htmx(request):
+        response = sentences(question_id, [sentence], status=503)
+        if not question_id:
+            response["HX-Retarget"] = "#notice"
+    else:
+        response = _kept(request, gettext("Nothing can be saved right now"), sentence, status=503)
+    response["Retry-After"] = str(CANNOT_WRITE_SECONDS)
+    return response
+
+
+def _kept(request: HttpRequest, heading: str, sentence: str, status: int) -> HttpResponse:
+    """A page that holds what was sent and can send it again."""
     context = {
-        "sentence": too_many_in_words(over),
+        "heading": heading,
+        "sentence": sentence,
         "back": _page_of_form(request),
         "fields": [
             (name, value)
@@ -87,7 +118,7 @@ def _too_many(request: HttpRequest, over: rates.TooMany, question_id: str) -> Ht
             if name != "csrfmiddlewaretoken"
         ],
     }
-    return render(request, "ask_bridge/too_many.html", context, status=429)
+    return render(request, "ask_bridge/too_many.html", context, status=status)
 
 
 def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpResponse:

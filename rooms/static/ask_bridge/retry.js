@@ -1,8 +1,12 @@
-// Says beside a form of a card or of the composer that it could not be sent, or that its person is signed out, with a
-// Retry button, and sends it again when the connection is back. Without it a click that fails shows nothing.
+// Says beside a form of a card or of the composer that it could not be sent, or why not, with a Retry button, and sends
+// it again when the connection is back. Without it a click that fails shows nothing.
 
 const SEND_MS = 20_000; // a write that waits for a busy database still arrives in time
 const FORMS = ".card form, .composer";
+
+// A sentence of the server itself: the person is signed out, or the database takes no writes. The 503 page of a proxy
+// names no place for it.
+const isSentence = (xhr) => xhr.status === 401 || (xhr.status === 503 && xhr.getResponseHeader("HX-Retarget"));
 
 const phrase = () => document.getElementById("phrase-not-sent").content.cloneNode(true);
 
@@ -29,7 +33,7 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => delete target.da
 
 ["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
   document.addEventListener(name, ({ target, detail: { xhr } }) => {
-    if (!target.matches(FORMS) || xhr.status === 401) return;
+    if (!target.matches(FORMS) || isSentence(xhr)) return;
     const content = phrase();
     // No reply, or one of a proxy. Of what else the server said only a person can know whether to repeat it.
     if (xhr.status === 0 || xhr.status > 501) target.dataset.failed = "";
@@ -38,15 +42,15 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => delete target.da
   }),
 );
 
-// Signed out: the server's sentence comes to the form that was sent. Other requests of a card are not a person's.
+// The sentence comes to the form that was sent. Other requests of a card are not a person's.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { elt } = detail.requestConfig;
-  if (detail.xhr.status !== 401) return;
+  if (!isSentence(detail.xhr)) return;
+  detail.shouldSwap = elt.matches(FORMS) || !elt.closest(".card");
   if (elt.matches(FORMS)) detail.target = placeIn(elt);
-  else if (elt.closest(".card")) detail.shouldSwap = false;
 });
 document.addEventListener("htmx:responseError", ({ target, detail: { xhr, target: place } }) => {
-  if (xhr.status === 401 && target.matches(FORMS)) show(place, ...place.childNodes, phrase().querySelector("button"));
+  if (isSentence(xhr) && target.matches(FORMS)) show(place, ...place.childNodes, phrase().querySelector("button"));
 });
 
 // Half a change is not sent by itself.

@@ -1,0 +1,44 @@
+"""A click on a database that takes no writes: told on the card, and nothing typed is lost."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.listening import until_listening
+from tests.refusing import set_read_only
+from tests.world import World, world
+
+
+@pytest.fixture(scope="module")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """On a PostgreSQL of its own, in place of the one that all other tests share."""
+    with world("scaled", tmp_path_factory.mktemp("refusing") / "data", ["room-00", "room-01"]) as running:
+        yield running
+
+
+@pytest.fixture
+def read_only(bridge: World) -> Iterator[None]:
+    yield set_read_only(bridge.environment["DATABASE_URL"], True)
+    set_read_only(bridge.environment["DATABASE_URL"], False)
+
+
+def test_the_card_says_what_is_wrong_and_keeps_what_was_typed(
+    bridge: World, open_browser, request: pytest.FixtureRequest
+) -> None:
+    agent = bridge.agent()
+    question = agent.ask()
+    page: Page = open_browser().new_page()
+    page.goto(f"/rooms/{agent.room}")
+    until_listening(page)
+    page.get_by_text("Other…").click()
+    page.get_by_label("Your own answer to").fill("Both of them")
+    request.getfixturevalue("read_only")
+    # Whoever clicks while the connections are cut is told that; the next click meets the new ones.
+    sentence = page.get_by_role("alert").filter(has_text="The database is read-only, so nothing was saved")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator(".errors .field-error")).to_be_visible()
+    page.get_by_role("button", name="Submit").click()
+    expect(sentence).to_be_visible()
+    expect(page.get_by_label("Your own answer to")).to_have_value("Both of them")
+    assert agent.read(question["id"])["status"] == "open"
