@@ -11,16 +11,30 @@ SHEBANG = b"#!/usr/bin/env python3\n"
 MAIN = "import sys\n\nfrom bridge_client.cli import main\n\nsys.exit(main())\n"
 
 
+# The same on every machine, so that the bytes are: the earliest time that a zip file knows, the system and
+# the permissions of a plain file, and no compression, which differs between versions of zlib.
+TIME = (1980, 1, 1, 0, 0, 0)
+UNIX = 3
+PERMISSIONS = 0o100644
+
+
 def archive() -> bytes:
-    """The bytes of `ask-bridge.pyz`."""
+    """The bytes of `ask-bridge.pyz`: the same for the same sources, wherever and whenever it is made."""
     package = os.path.dirname(os.path.abspath(__file__))
+    sources = {"__main__.py": MAIN.encode()}
+    for folder, _, names in os.walk(package):
+        for name in names:
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as source:
+                    inside = os.path.relpath(path, os.path.dirname(package)).replace(os.sep, "/")
+                    sources[inside] = source.read()
     written = io.BytesIO()
     written.write(SHEBANG)
-    with zipfile.ZipFile(written, "a", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("__main__.py", MAIN)
-        for folder, _, names in sorted(os.walk(package)):
-            for name in sorted(names):
-                if name.endswith(".py"):
-                    path = os.path.join(folder, name)
-                    file.write(path, os.path.relpath(path, os.path.dirname(package)))
+    with zipfile.ZipFile(written, "a", zipfile.ZIP_STORED) as file:
+        for name, text in sorted(sources.items()):
+            entry = zipfile.ZipInfo(name, TIME)
+            entry.create_system = UNIX
+            entry.external_attr = PERMISSIONS << 16
+            file.writestr(entry, text)
     return written.getvalue()

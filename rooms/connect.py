@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -147,6 +148,11 @@ def client_archive(request: HttpRequest) -> HttpResponse:
 _client_archive = cache(archive)
 
 
+@cache
+def _archive_hash() -> str:
+    return sha256(_client_archive()).hexdigest()
+
+
 def _keys(room: Room) -> dict[str, Any]:
     """The room's keys, and whether one of them still waits for its first call."""
     keys = list(room.keys.all())
@@ -170,8 +176,9 @@ def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:
         "ask_address": absolute("api-questions", room.slug),
         "hook_address": absolute("api-claude-code", room.slug),
         "archive_address": absolute("client-archive"),
+        "archive_hash": _archive_hash(),
     }
     return {
         name: render_to_string(f"ask_bridge/connect/{name}.txt", context).strip()
-        for name in ("http", "command", "sdk", "mcp", "curl")
+        for name in ("http", "command", "checksum", "sdk", "mcp", "curl")
     }
