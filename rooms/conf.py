@@ -17,6 +17,9 @@ DEFAULTS: dict[str, Any] = {
     "TESTS_PER_MINUTE": 10,
     # In one process. One agent waits for a question, a few more when it was restarted in a hurry.
     "WAITS_PER_QUESTION": 100,
+    # In one process: event streams and waits for messages. An agent has one; a key is shared by a few. Waits
+    # for answers are not counted: each needs a question, and one key may well serve thousands of agents.
+    "LISTENERS_PER_KEY": 100,
     # In one process. A browser has one stream for all its tabs; the rest bounds what a script can hold open.
     "STREAMS_PER_PERSON": 4_000,
     # The threads that talk to the database for waits and streams. Their work is a millisecond each,

@@ -125,6 +125,8 @@ class Hub:
         self._heard: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
         self._streams: Counter[Any] = Counter()
+        # How many listeners each key has.
+        self._listening: Counter[int | None] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
         self._is_alone = False
         self._courier = Courier()
@@ -188,9 +190,16 @@ class Hub:
         return not others
 
     def add_listener(self, room_id: int, sleeper: Sleeper) -> None:
+        """Let an agent listen, unless its key has too many open here already."""
+        if self._listening[sleeper.key_id] >= setting("LISTENERS_PER_KEY"):
+            raise problems.too_many("Too many listen with this key already")
+        self._listening[sleeper.key_id] += 1
         self._listeners[room_id].add(sleeper)
 
     def remove_listener(self, room_id: int, sleeper: Sleeper) -> None:
+        self._listening[sleeper.key_id] -= 1
+        if not self._listening[sleeper.key_id]:
+            del self._listening[sleeper.key_id]
         _discard(self._listeners, room_id, sleeper)
 
     def welcome(self, viewer: Viewer) -> None:

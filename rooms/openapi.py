@@ -232,7 +232,7 @@ CALLS = (
         "Read the timeline as messages, oldest first.",
         parameters=("after", "limit", "wait"),
         gives={200: ("A page; `next` is the `after` of the page that follows.", wire.MessageList)},
-        problems=(422,),
+        problems=(422, 429),
     ),
     Call(
         "api-messages",
@@ -262,7 +262,7 @@ CALLS = (
         "this gives a page of messages.",
         parameters=("after", "last_event_id"),
         gives={200: ("The stream.", wire.MessageList)},
-        problems=(422,),
+        problems=(422, 429),
     ),
     Call(
         "api-claude-code",
@@ -327,7 +327,8 @@ PROBLEMS = {
     415: "The body is not sent as JSON (`unsupported_media_type`).",
     422: "Something does not fit; `errors` says what and where (`invalid_question`, "
     "`invalid_answer`, `invalid_message`, `invalid_parameter`).",
-    429: "This key has sent too much within a minute (`too_many_requests`).",
+    429: "This key has sent too much within a minute, or has too many connections open "
+    "(`too_many_requests`).",
     503: "The bridge is restarting (`shutting_down`) or cannot reach its database "
     "(`database_unavailable`), or its database is read-only or full (`cannot_write`); nothing is lost.",
 }

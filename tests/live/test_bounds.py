@@ -9,11 +9,12 @@ from tests.actors import Agent, eventually
 from tests.world import World, world
 
 POPULAR = 100  # WAITS_PER_QUESTION
+LISTENERS = 100  # LISTENERS_PER_KEY
 
 
 @pytest.fixture(scope="module")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("bounds") / "data", ["room-00"]) as running:
+    with world("embedded", tmp_path_factory.mktemp("bounds") / "data", ["room-00", "room-01"]) as running:
         yield running
 
 
@@ -31,3 +32,27 @@ def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: World) -> No
         waits.remove(refused)
         assert [wait.result()["status"] for wait in waits] == ["answered"] * POPULAR
     assert agent.wait(question["id"], 30)["status"] == "answered"
+
+
+def test_the_101st_listener_of_a_key_is_told_to_come_back(bridge: World) -> None:
+    agent: Agent = bridge.agent()
+    newest = agent.send("hello")["id"]
+    listening = f"{agent.path}/messages?after={newest}&wait=50"
+    with agent.events() as events, ExitStack() as stack:
+        waits = [stack.enter_context(agent.background("GET", listening)) for _ in range(LISTENERS)]
+        # A stream and waits are counted together; which comes last is not known.
+        (refused,) = eventually(lambda: [wait for wait in waits if wait.has_begun])
+        assert refused.reply().status == 429
+        assert refused.result()["code"] == "too_many_requests"
+        assert refused.reply().headers["Retry-After"] == "10"
+        assert agent.call("GET", f"{agent.path}/events").status == 429
+        # Neither a wait for an answer nor a plain read is a listener.
+        question = agent.ask()
+        assert agent.call("GET", f"{agent.path}/messages").status == 200
+        assert agent.wait(question["id"], 0)["status"] == "open"
+        waits.remove(refused)
+        told = [wait.result()["messages"] for wait in waits]
+        assert [len(messages) for messages in told] == [1] * (LISTENERS - 1)
+        assert events.next()["id"] == question["id"]
+    with agent.events(last_event_id=newest) as events:
+        assert events.next()["id"] == question["id"]
