@@ -10,17 +10,19 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from rooms import audit
+from rooms import audit, rates
 from rooms.audit import Action, actor_of
 from rooms.care import Care
 from rooms.database import optional_writes, writing
 from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
-from rooms.models import AgentKey, AuditEntry, Question, Room, RoomQuerySet
+from rooms.models import AgentKey, Answer, AuditEntry, Membership, Message, Question, Room, RoomQuerySet
 from rooms.permissions import permissions
 from rooms.prepared import Select
 from rooms.scopes import DEFAULT_SCOPES, Scope, in_order
@@ -109,16 +111,52 @@ def question_for(user: Person, slug: str, question_id: str) -> Question:
 def check_named(room: Room, care: Care | None) -> None:
     """Raise InvalidPayload if this names somebody who cannot answer in the room."""
     people = care.people if care else []
+    if people:
+        users = get_user_model()._default_manager.all()
+        if name := _first_who_cannot_answer(room, people, users):
+            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
+            raise InvalidPayload([FieldError(field="care", message=message)])
+
+
+def check_named_by_key(key: AgentKey, care: Care | None) -> None:
+    """The same for names that an agent gives: it can only name people whom the room knows.
+
+    Every other name is refused alike and with the same work, whether an account has it or not. Otherwise a
+    key of an open room could find out the accounts of the whole site.
+    """
+    people = care.people if care else []
     if not people:
         return
-    users = get_user_model()._default_manager
+    rates.check_refused_names(key)
+    users = get_user_model()._default_manager.all()
+    if permissions().knows_by_membership:
+        users = users.filter(_is_known_in(key.room))
+    if name := _first_who_cannot_answer(key.room, people, users):
+        rates.note_refused_name(key)
+        message = (
+            f'"{name}" cannot be named here; give the user name of a member of this room, '
+            "or of a person who has answered or written in it"
+        )
+        raise InvalidPayload([FieldError(field="care", message=message)])
+
+
+def _is_known_in(room: Room) -> Combinable:
+    """Members, and those whose names the room's timeline has already."""
+    return (
+        Exists(Membership.objects.filter(room=room, user=OuterRef("pk")))
+        | Exists(Answer.objects.filter(room=room, user=OuterRef("pk")))
+        | Exists(Message.objects.filter(room=room, user=OuterRef("pk")))
+    )
+
+
+def _first_who_cannot_answer(room: Room, people: list[str], users: QuerySet[Any]) -> str | None:
     by_name = {f"{users.model.USERNAME_FIELD}__in": people}
     found = {user.get_username(): user for user in users.filter(**by_name)}
     for name in people:
         user = found.get(name)
         if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
-            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
-            raise InvalidPayload([FieldError(field="care", message=message)])
+            return name
+    return None
 
 
 def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:

@@ -59,7 +59,7 @@ def ask_within_rate(request: HttpRequest, key: AgentKey, body: Any) -> tuple[Que
     access.check_scope(key, Scope.ASK)
     try:
         asked = parse_ask(body)
-        access.check_named(key.room, asked.care)
+        access.check_named_by_key(key, asked.care)
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_question") from error
     idempotency_key = request.headers.get("Idempotency-Key", "")

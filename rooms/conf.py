@@ -15,6 +15,9 @@ DEFAULTS: dict[str, Any] = {
     "KEYS_PER_MINUTE": 60,
     # Per person: notifications that they send to themselves, or to a webhook, to see whether they arrive.
     "TESTS_PER_MINUTE": 10,
+    # Per key: asks for people whom the room does not know. A name that was misspelt is put right after one or
+    # two; more is a program that tries names out.
+    "REFUSED_NAMES_PER_MINUTE": 10,
     # In one process. One agent waits for a question, a few more when it was restarted in a hurry.
     "WAITS_PER_QUESTION": 100,
     # In one process: event streams and waits for messages. An agent has one; a key is shared by a few. Waits

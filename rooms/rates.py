@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.utils import timezone
 
 from rooms.conf import setting
+from rooms.database import writing
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, Answer, AuditEntry, Message, Notice, Question
 from rooms.prepared import Select, key_of
@@ -73,6 +74,25 @@ def check_asks(key: AgentKey | None) -> None:
     _check(QUESTIONS if key else TEST_QUESTIONS, key and key_of(key), "ASKS_PER_MINUTE", "questions")
 
 
+def check_refused_names(key: AgentKey) -> None:
+    """Before names of people are looked up, so that the reply tells nothing about them any more."""
+    limit, now = setting("REFUSED_NAMES_PER_MINUTE"), timezone.now()
+    since = key.refused_names_since
+    if limit and since and since > now - MINUTE and key.refused_names >= limit:
+        raise TooMany(limit, "names of people whom the room does not know", _seconds_to_wait(since, now))
+
+
+def note_refused_name(key: AgentKey) -> None:
+    """Count it, in the minute that the first one began."""
+    now = timezone.now()
+    in_this_minute = Q(refused_names_since__gt=now - MINUTE)
+    with writing():
+        AgentKey.objects.filter(pk=key.pk).update(
+            refused_names=Case(When(in_this_minute, then=F("refused_names") + 1), default=1),
+            refused_names_since=Case(When(in_this_minute, then=F("refused_names_since")), default=now),
+        )
+
+
 def check_agent_messages(key: AgentKey) -> None:
     _check(MESSAGES_OF_AGENT, key_of(key), "MESSAGES_PER_MINUTE", "messages")
 
@@ -106,4 +126,9 @@ def _check(sent: Sent, sender: Any, setting_name: str, what: str) -> None:
     full = sent(limit).first(sender=sender, since=now - MINUTE)
     if full:
         (filled_at,) = full
-        raise TooMany(limit, what, max(1, math.ceil((filled_at + MINUTE - now).total_seconds())))
+        raise TooMany(limit, what, _seconds_to_wait(filled_at, now))
+
+
+def _seconds_to_wait(since: datetime, now: datetime) -> int:
+    """Until the minute that began then is over."""
+    return max(1, math.ceil((since + MINUTE - now).total_seconds()))

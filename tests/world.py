@@ -16,6 +16,8 @@ from tests.prototypes import Population, copied
 PASSWORD = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_urlsafe(12)
 PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind", "eli": "Eli Novak"}
 MEMBER = "dora"
+# Agents can name those of a room only: these are members of the open rooms, too.
+NAMED = ["ana", "ben", "cleo"]
 # Every test takes a room of its own, so that none sees another's questions; no name begins like another.
 OPEN_ROOMS = [f"room-{number:03}" for number in range(160)]
 PRIVATE_ROOMS = [f"private-{number:02}" for number in range(10)]
@@ -32,7 +34,7 @@ for username, name in json.loads({people!r}).items():
 keys = {{}}
 for slug in {open_rooms!r} + {private_rooms!r}:
     is_open = slug in {open_rooms!r}
-    members = [] if is_open else [User.objects.get(username={member!r})]
+    members = User.objects.filter(username__in={named!r} if is_open else [{member!r}])
     room = lifecycle.create_room(slug, is_open=is_open, members=members)
     keys[slug] = access.create_key(room, label="test")[1]
 print(json.dumps(keys))
@@ -47,6 +49,7 @@ def populate(environment: dict[str, str], open_rooms: list[str]) -> dict[str, st
         open_rooms=open_rooms,
         private_rooms=PRIVATE_ROOMS,
         member=MEMBER,
+        named=NAMED,
     )
     done = run_manage(environment, "shell", "-v0", "-c", script)
     assert done.returncode == 0, done.stderr

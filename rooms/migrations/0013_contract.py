@@ -53,6 +53,16 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AddField(
+            model_name="agentkey",
+            name="refused_names",
+            field=models.PositiveIntegerField(default=0, editable=False),
+        ),
+        migrations.AddField(
+            model_name="agentkey",
+            name="refused_names_since",
+            field=models.DateTimeField(editable=False, null=True),
+        ),
         migrations.CreateModel(
             name="Ending",
             fields=[

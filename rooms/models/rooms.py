@@ -98,6 +98,9 @@ class AgentKey(models.Model):
     room = models.ForeignKey(Room, models.CASCADE, related_name="keys", verbose_name=_("room"))
     label = models.CharField(_("label"), max_length=KEY_LABEL_LENGTH)
     lookup = models.CharField(max_length=16, unique=True, editable=False)
+    # How many asks named people whom the room does not know, in the minute that began then.
+    refused_names = models.PositiveIntegerField(default=0, editable=False)
+    refused_names_since = models.DateTimeField(null=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
     # Set when the key is made and never changed; see `scopes.py`.
     scopes = models.JSONField(_("scopes"), default=default_scopes)
