@@ -9,7 +9,7 @@ from tests.agents.claude import Claude
 from tests.agents.hooks import hooks, variables
 from tests.agents.scripted_model import ask
 from tests.agents.terminal import ESCAPE
-from tests.agents.test_hooks import DATABASE, TOPPINGS, the_question
+from tests.agents.test_hooks import DATABASE, STEPS, TOPPINGS, the_question
 from tests.world import World
 
 WhichClaude = Callable[..., Claude]
@@ -55,6 +55,22 @@ def test_the_terminal_wins_and_the_card_says_so(
         ["Cheese", "Olives"],
     ]
     assert "Answered in the terminal" in ana.get(f"/rooms/{room.room}").text
+
+
+def test_a_label_with_the_separator_that_was_ticked_in_the_terminal_is_that_label(
+    beside: Callable[..., Claude], room: Agent
+) -> None:
+    """Claude Code writes it with quotes, which we read."""
+    claude = beside(call := ask(STEPS), "Thanks.")
+    with claude.interactive() as terminal:
+        terminal.wait_for("Which steps?")
+        asked = the_question(room)
+        for label in ("Build, Test", "Ship", "Submit", "Submit answers"):
+            terminal.choose(label)
+        assert '"Which steps?"=""Build, Test", Ship"' in claude.script.result_of(call)
+        settled = eventually(lambda: (q := room.read(asked["id"]))["status"] == "answered" and q)
+    (choice,) = settled["answer"]["answers"]
+    assert (choice["selectedOptions"], choice["customInput"]) == (["Build, Test", "Ship"], None)
 
 
 def test_leaving_the_dialog_with_escape_keeps_the_card_for_later(
