@@ -268,10 +268,12 @@ CALLS = (
         "api-claude-code",
         "post",
         "hookOfClaudeCode",
-        "Take a hook of Claude Code around AskUserQuestion and reply in the hook's output format.",
+        "Take a hook of Claude Code around AskUserQuestion or AskFollowupQuestion and reply in its output "
+        "format.",
         description="PreToolUse and PermissionRequest ask the room and wait; PostToolUse closes the card "
         "with what was answered in the terminal. An empty object leaves everything as it was: another "
-        "tool, nobody in time, or nothing left to close.",
+        "tool, nobody in time, nothing left to close, or an envelope that is not understood, such as that "
+        "of another agent. With `headless=1` the model is told why its question was refused.",
         parameters=("timeout", "headless", "agent"),
         takes=HookEnvelope,
         gives={200: ("What Claude Code reads as the output of its hook.", dict)},
