@@ -140,7 +140,7 @@ def ask_again_output() -> dict[str, Any]:
     return {
         "decision": "block",
         "reason": "Particular people have to decide this question in its room, so the answer that was given "
-        "in the terminal does not count. Do not act on it: ask the same question again with AskUserQuestion "
+        "in the terminal does not count. Do not act on it: ask the same question again with the same tool "
         "and wait.",
     }
 
