@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from bridge.private import FILE_MODE, FOLDER_MODE, make_private_file
+
 # Shorter than any proxy's patience: better a clear failure than a page that hangs.
 CONNECT_TIMEOUT_SECONDS = 5
 # What was sent and not even received by then goes nowhere: the machine or the way to it is gone.
@@ -58,10 +60,10 @@ def words(name: str) -> list[str]:
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder, created when it is missing."""
+    """A folder, created when it is missing, for this user alone."""
     path = Path(text(name, str(default))).expanduser().absolute()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
             f"{name} {path} cannot be created ({error.strerror}): name a folder that can be."
@@ -133,7 +135,7 @@ def kept_secret(variable: str, path: Path, size: int = 50) -> str:
     try:
         if not path.exists():
             draft = path.with_name(f"{path.name}.{os.getpid()}")
-            draft.touch(mode=0o600)
+            draft.touch(mode=FILE_MODE)
             draft.write_text(secrets.token_urlsafe(size))
             try:
                 os.link(draft, path)  # unlike a rename, never replaces what another process made
@@ -175,6 +177,7 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
     path = url.removeprefix("sqlite:///")
     if path in {"", url, ":memory:"}:
         raise ImproperlyConfigured(f"{name} must name a file: sqlite:////folder/file.sqlite3.")
+    make_private_file(Path(path))  # SQLite itself would let everybody read it
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

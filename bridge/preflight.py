@@ -5,6 +5,7 @@ import fcntl
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ import redis
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import DatabaseError, connection
+
+from bridge.private import BESIDE_SQLITE, make_private, open_private
 
 # Long enough for a server in another data centre, short enough to watch.
 CONNECT_TIMEOUT_SECONDS = 5
@@ -89,13 +92,29 @@ def check_redis() -> None:
         ) from error
 
 
+def keep_other_users_out() -> tuple[str, str]:
+    """Make data folder, database and keys private; a sentence about what was open, and what still is."""
+    private = [settings.DATA_DIR / name for name in ("", "secret-key", "vapid-key", "serve.lock")]
+    if connection.vendor == "sqlite":
+        private += [Path(f"{connection.settings_dict['NAME']}{suffix}") for suffix in BESIDE_SQLITE]
+    changed, still_open = (", ".join(map(str, paths)) for paths in make_private(private))
+    said = f"Other users of this machine could read {changed}: from now on only this user can."
+    if settings.PRODUCTION and Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR):
+        said += " A proxy that serves the static files needs them elsewhere: set STATIC_DIR."
+    warning = (
+        f"Other users of this machine can read {still_open}, which cannot be changed from here: let its "
+        "owner take the rights of all others away (chmod go=), or name another folder with DATA_DIR."
+    )
+    return said if changed else "", warning if still_open else ""
+
+
 @contextmanager
 def data_folder_for_us_alone() -> Iterator[None]:
     """Keep a second process off SQLite and off the channel layer in memory."""
     if connection.vendor == "postgresql" and settings.REDIS_URL:
         yield
         return
-    with (settings.DATA_DIR / "serve.lock").open("w") as lock:
+    with open(settings.DATA_DIR / "serve.lock", "w", opener=open_private) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

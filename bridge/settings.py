@@ -166,7 +166,7 @@ DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", f"Ask Bridge <ask-bridge@{urlsplit(O
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = env.text("STATIC_DIR", str(DATA_DIR / "static"))
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages need our files
 if PRODUCTION:
     # Names carry a hash of the content, so that browsers may keep them for ever.

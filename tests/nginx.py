@@ -101,7 +101,7 @@ class Front:
             "listen 80;": f"listen 127.0.0.1:{self.plain_port};",
             "/etc/ssl/ask-bridge/fullchain.pem": str(self.certificate),
             "/etc/ssl/ask-bridge/privkey.pem": str(self.certificate),
-            "/var/lib/ask-bridge/static/": f"{static}/",
+            "/var/cache/ask-bridge/static/": f"{static}/",
         }.items():
             assert old in text, old
             text = text.replace(old, new)

@@ -38,6 +38,7 @@ class Command(BaseCommand):
         preflight.check_database()
         preflight.check_redis()
         with preflight.data_folder_for_us_alone():
+            self._keep_other_users_out()
             with preflight.one_process_at_a_time():
                 self._prepare()
                 first = welcome()
@@ -45,6 +46,13 @@ class Command(BaseCommand):
             if first:  # said before anything else can fail: nobody can look it up later
                 self._say(first.text(_public_address() or address))
             self._serve(bound, host, address)
+
+    def _keep_other_users_out(self) -> None:
+        said, warning = preflight.keep_other_users_out()
+        if said:
+            self._say(said)
+        if warning:
+            self.stderr.write(f"Warning: {warning}")
 
     def _prepare(self) -> None:
         executor = MigrationExecutor(connection)
