@@ -1,5 +1,6 @@
 """The environment as settings; a wrong value is refused in one sentence that shows no secret."""
 
+import hmac
 import os
 import re
 import secrets
@@ -217,7 +218,7 @@ def _postgres(name: str, url: str) -> dict[str, Any]:
     return config
 
 
-def channel_layer(name: str) -> dict[str, Any]:
+def channel_layer(name: str, secret_key: str) -> dict[str, Any]:
     """Redis where the variable names one, else the memory of this one process."""
     url = text(name)
     if not url:
@@ -229,8 +230,15 @@ def channel_layer(name: str) -> dict[str, Any]:
         usable = False
     if not usable or parts.scheme not in {"redis", "rediss"}:
         raise ImproperlyConfigured(f"{name} must look like redis://host:6379/0 (rediss:// for TLS).")
-    # Of the two Redis layers only this one subscribes again after Redis was restarted.
+    # Of the two Redis layers only this one subscribes again after Redis was restarted. It ignores database
+    # numbers, so the prefix tells sites apart that share a Redis: only processes of one site have its key.
+    # While a new SECRET_KEY is put in place, old and new processes miss hints and look again instead.
     return {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [url]},
+        "CONFIG": {"hosts": [url], "prefix": f"ask-bridge-{_digest_of(secret_key)}"},
     }
+
+
+def _digest_of(secret_key: str) -> str:
+    """The same for all processes of a site, and nothing about its key."""
+    return hmac.new(secret_key.encode(), b"bridge.channel_layer", "sha256").hexdigest()[:16]

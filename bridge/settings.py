@@ -147,7 +147,7 @@ CACHES = {
     }
 }
 REDIS_URL = env.text("REDIS_URL")
-CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL")}
+CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL", SECRET_KEY)}
 # Where people find us, unless somebody says better: the first name that is allowed, or this machine.
 here = f"https://{ALLOWED_HOSTS[0].lstrip('*.') or 'localhost'}" if PRODUCTION else f"http://127.0.0.1:{PORT}"
 ORIGIN = env.origin("ORIGIN", here)

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
+from channels import DEFAULT_CHANNEL_LAYER
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.apps import apps
 from django.conf import settings
@@ -216,6 +217,15 @@ def check_processes(**options: Any) -> list[CheckMessage]:
                 "Processes cannot wake each other: the channel layer is in the memory of one.",
                 hint="Use a RedisPubSubChannelLayer, or silence this if one process serves all.",
                 id="ask_bridge.W003",
+            )
+        )
+    chosen = getattr(settings, "CHANNEL_LAYERS", {}).get(DEFAULT_CHANNEL_LAYER, {})
+    if chosen.get("BACKEND", "").startswith("channels_redis.") and "prefix" not in chosen.get("CONFIG", {}):
+        found.append(
+            Warning(
+                "Another site on the same Redis hears of what happens here: its channel layer has no prefix.",
+                hint='Give each site its own: "CONFIG": {"hosts": […], "prefix": "portal"}.',
+                id="ask_bridge.W005",
             )
         )
     if connections[router.db_for_write(Room)].vendor == "sqlite":

@@ -122,3 +122,13 @@ def test_one_process_only_is_said_before_deployment(settings: Any, monkeypatch: 
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     assert set(found(include_deployment_checks=True)) == {"ask_bridge.W003", "ask_bridge.W004"}
     assert found() == {}
+
+
+def test_sites_that_could_hear_each_other_are_said_before_deployment(settings: Any) -> None:
+    settings.SILENCED_SYSTEM_CHECKS = ["ask_bridge.W004"]
+    config: dict[str, Any] = {"hosts": ["redis://127.0.0.1:6379/0"]}
+    layer = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": config}
+    settings.CHANNEL_LAYERS = {"default": layer}
+    assert "prefix" in str(found(include_deployment_checks=True)["ask_bridge.W005"].hint)
+    config["prefix"] = "portal"
+    assert "ask_bridge.W005" not in found(include_deployment_checks=True)
