@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import MD5PasswordHasher
+from django.db import connections
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -64,7 +65,14 @@ def post(path: str, fields: dict[str, str], cookies: SimpleCookie | None = None)
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    asyncio.run(PooledHandler()(scope, receive, send))
+    async def run() -> None:
+        handler = PooledHandler()
+        await handler(scope, receive, send)
+        # Its threads outlive the test, their connections must not.
+        await handler._threads.run(connections.close_all)
+        await handler._passwords.run(connections.close_all)
+
+    asyncio.run(run())
     return int(sent[0]["status"])
 
 

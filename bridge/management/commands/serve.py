@@ -66,6 +66,7 @@ class Command(BaseCommand):
 
     def _serve(self, bound: socket.socket, host: str, address: str) -> None:
         from bridge.asgi import application
+        from bridge.housekeeping import Housekeeping
         from bridge.server import SiteServer, start
         from rooms.live import start_live, stop_live
 
@@ -74,8 +75,15 @@ class Command(BaseCommand):
             settings.ALLOWED_HOSTS.append(host)  # --host counts as HOST does
             if not env.text("ORIGIN"):
                 settings.ASK_BRIDGE["ORIGIN"] = address  # with the port that it became
+        housekeeping = Housekeeping()
         start(start_live())
-        server = SiteServer(application, stop_live)
+        start(housekeeping.start())
+
+        async def stop() -> None:
+            housekeeping.stop()
+            await stop_live()
+
+        server = SiteServer(application, stop)
         try:
             server.listen(bound)
         except OSError as error:  # another process was faster between bind and here
