@@ -1,5 +1,6 @@
 """The part of the Settings page about notifications beyond the page: what is wanted, and on which devices."""
 
+from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
@@ -21,19 +22,43 @@ MOST_RULES = 500
 # ---- reading a form --------------------------------------------------------------------------------------
 
 
-def save(request: HttpRequest, rooms: list[Room]) -> None:
-    """Keep what the form says; what it says wrongly stays as it was."""
+@dataclass(frozen=True)
+class Filled:
+    """The form as it was filled in; with errors, by field, nothing of it is saved."""
+
+    chosen: NoticePreferences
+    rules: list[NoticeRule]
+    errors: dict[str, str]
+
+
+def read(request: HttpRequest, rooms: list[Room]) -> Filled:
+    """What is not on offer stays as it was; quiet hours need two times, or none."""
     chosen = wishes.preferences_of(request.user)
     chosen.push = _minutes(request.POST.get("push"), chosen.push)
     chosen.mail = _minutes(request.POST.get("mail"), chosen.mail)
-    begin, end = _time(request.POST.get("quiet_from")), _time(request.POST.get("quiet_to"))
-    # Half of it says nothing.
-    chosen.quiet_from, chosen.quiet_to = (begin, end) if begin and end else (None, None)
+    chosen.quiet_from = _time(request.POST.get("quiet_from"))
+    chosen.quiet_to = _time(request.POST.get("quiet_to"))
     zone = request.POST.get("time_zone", "")
     chosen.time_zone = zone if zone in wishes.zones() else ""
     chosen.escalations_wait = "escalations_wait" in request.POST
     chosen.language = get_language() or ""
-    wishes.save(chosen, _rules(request, rooms))
+    return Filled(chosen, _rules(request, rooms), _errors(request, chosen))
+
+
+def _errors(request: HttpRequest, chosen: NoticePreferences) -> dict[str, str]:
+    errors = {}
+    for name, other in (("quiet_from", "quiet_to"), ("quiet_to", "quiet_from")):
+        if getattr(chosen, name) is not None:
+            continue
+        if request.POST.get(name, "").strip():
+            errors[name] = gettext("This is not a time such as 22:00.")
+        elif request.POST.get(other, "").strip():
+            errors[name] = gettext("Fill in this time as well, or clear the other one.")
+    return errors
+
+
+def save(filled: Filled) -> None:
+    wishes.save(filled.chosen, filled.rules)
 
 
 def _rules(request: HttpRequest, rooms: list[Room]) -> list[NoticeRule]:
@@ -68,12 +93,13 @@ def _time(text: str | None) -> time | None:
 # ---- showing it ------------------------------------------------------------------------------------------
 
 
-def section(request: HttpRequest, rooms: list[Room]) -> dict[str, Any]:
-    """What the template shows of it."""
-    chosen = wishes.preferences_of(request.user)
-    rules = wishes.rules_of(request.user)
+def section(request: HttpRequest, rooms: list[Room], filled: Filled | None = None) -> dict[str, Any]:
+    """What the template shows of it: as it is saved, or as it was filled in."""
+    chosen = filled.chosen if filled else wishes.preferences_of(request.user)
+    rules = {rule.room_id: rule for rule in filled.rules} if filled else wishes.rules_of(request.user)
     return {
         "notices": chosen,
+        "errors": filled.errors if filled else {},
         "minutes": [(str(minutes), in_words(minutes)) for minutes in wishes.MINUTES],
         "push_chosen": str(chosen.push),
         "mail_chosen": str(chosen.mail),

@@ -10,7 +10,7 @@ from django.utils.translation import get_language_info
 from django.views.decorators.http import require_http_methods
 
 from rooms import access, notice_settings, notice_tests, preferences, rates
-from rooms.models import Room
+from rooms.models import Preferences, Room
 from rooms.surroundings import form, is_htmx, page, surroundings
 
 
@@ -18,33 +18,53 @@ from rooms.surroundings import form, is_htmx, page, surroundings
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
-    if request.method == "POST":
-        preferences.save(
-            request.user,
-            always_submit="always_submit" in request.POST,
-            keyboard="keyboard" in request.POST,
-            notify="notify" in request.POST,
-            rooms=rooms,
-            muted_slugs=request.POST.getlist("muted"),
-        )
-        if "notices" in request.POST:
-            notice_settings.save(request, rooms)
-        response = _see(f"{reverse('ask_bridge:settings')}?saved=1")
-        _keep_language(request, response)
-        return response
-    tried = notice_tests.of_page(request)
-    return _page(request, rooms, was_saved="saved" in request.GET, tried=tried)
+    if request.method != "POST":
+        tried = notice_tests.of_page(request)
+        return _page(request, rooms, was_saved="saved" in request.GET, tried=tried)
+    filled = notice_settings.read(request, rooms) if "notices" in request.POST else None
+    if filled and filled.errors:
+        return _page(request, rooms, status=422, filled=filled, **_as_filled_in(request))
+    preferences.save(
+        request.user, **_switches(request), rooms=rooms, muted_slugs=request.POST.getlist("muted")
+    )
+    if filled:
+        notice_settings.save(filled)
+    # To the button that was pressed, at the end of a long page: the browser scrolls there by itself.
+    response = _see(f"{reverse('ask_bridge:settings')}?saved=1#saved")
+    _keep_language(request, response)
+    return response
 
 
-def _page(request: HttpRequest, rooms: list[Room], status: int = 200, **context: Any) -> HttpResponse:
-    context |= {
-        **surroundings(request, rooms),
+def _switches(request: HttpRequest) -> dict[str, bool]:
+    return {name: name in request.POST for name in ("always_submit", "keyboard", "notify")}
+
+
+def _as_filled_in(request: HttpRequest) -> dict[str, Any]:
+    """The form of a page that could not be saved, but for the part about notifications."""
+    return {
+        "preferences": Preferences(pk=request.user.pk, **_switches(request)),
+        "muted_slugs": request.POST.getlist("muted"),
+        "language": request.POST.get("language", ""),
+    }
+
+
+def _page(
+    request: HttpRequest,
+    rooms: list[Room],
+    status: int = 200,
+    filled: notice_settings.Filled | None = None,
+    **context: Any,
+) -> HttpResponse:
+    around = surroundings(request, rooms)
+    saved = {
+        **around,
         "page": "settings",
         "languages": _languages(),
         "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        **notice_settings.section(request, rooms),
+        "muted_slugs": [link["room"].slug for link in around["room_links"] if link["is_muted"]],
+        **notice_settings.section(request, rooms, filled),
     }
-    return render(request, "ask_bridge/settings.html", context, status=status)
+    return render(request, "ask_bridge/settings.html", saved | context, status=status)
 
 
 @form

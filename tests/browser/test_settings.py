@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.actors import Agent
+from tests.browser.test_access import expect_no_problems
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.world import World
 
@@ -242,3 +243,69 @@ def test_a_browser_that_refuses_says_so(own_profile: BrowserContext, choose: obj
     page.get_by_label("Notifications in this browser").click()
     expect(page.get_by_text("This browser refuses notifications from this site")).to_be_visible()
     expect(page.get_by_label("Notifications in this browser")).not_to_be_checked()
+
+
+# ---- feedback --------------------------------------------------------------------------------------------
+
+
+def settings_of_new_browser(open_browser: OpenBrowser, **options: object) -> Page:
+    page = open_browser(PERSON, viewport={"width": 390, "height": 600}, **options).new_page()
+    page.goto("/settings")
+    return page
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_saved_stands_beside_the_button_that_was_pressed(
+    open_browser: OpenBrowser, choose: object, script: bool
+) -> None:
+    page = settings_of_new_browser(open_browser, java_script_enabled=script)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Save")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_half_of_the_quiet_hours_is_said_at_its_field(
+    open_browser: OpenBrowser, choose: Callable[..., None], script: bool
+) -> None:
+    choose(notices="on", keyboard="on")
+    page = settings_of_new_browser(open_browser, java_script_enabled=script)
+    page.get_by_label("from", exact=True).fill("22:00")
+    page.get_by_label("Always press Submit").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Fill in this time as well")).to_be_in_viewport()
+    expect(page.get_by_label("to", exact=True)).to_be_focused()
+    expect(page.get_by_label("to", exact=True)).to_have_accessible_description(re.compile("Fill in this time"))
+    expect(page.get_by_label("from", exact=True)).to_have_value("22:00")
+    expect(page.get_by_label("Always press Submit")).to_be_checked()
+    page.get_by_label("to", exact=True).fill("07:30")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_in_viewport()
+    expect(page.get_by_label("to", exact=True)).to_have_value("07:30")
+
+
+def test_an_error_at_a_field_has_no_problems_of_access(
+    open_browser: OpenBrowser, choose: Callable[..., None]
+) -> None:
+    choose(notices="on", keyboard="on")
+    page = settings_of_new_browser(open_browser)
+    page.get_by_label("to", exact=True).fill("07:30")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("from", exact=True)).to_be_focused()
+    expect_no_problems(page)
+
+
+def test_the_time_zone_of_the_browser_is_preselected_until_one_is_chosen(
+    open_browser: OpenBrowser, choose: Callable[..., None]
+) -> None:
+    choose(notices="on", keyboard="on")
+    page = settings_of_new_browser(open_browser, timezone_id="Asia/Tokyo")
+    zone = page.get_by_label("Time zone")
+    expect(zone).to_have_value("Asia/Tokyo")
+    zone.select_option("Europe/Berlin")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(zone).to_have_value("Europe/Berlin")
+    choose(notices="on", keyboard="on")
+    plain = settings_of_new_browser(open_browser, timezone_id="Asia/Tokyo", java_script_enabled=False)
+    expect(plain.get_by_label("Time zone")).to_have_value("")

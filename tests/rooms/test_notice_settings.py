@@ -1,6 +1,7 @@
 """The Settings page: how and when somebody hears of questions, on which devices, and whether it works."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import time
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from django.test import Client
 
 from rooms import outbox, webpush, wishes
-from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
+from rooms.models import Notice, NoticePreferences, NoticeRule, Preferences, PushSubscription, Room
 from rooms.models.notices import AT_ONCE, OFF
 from tests.receivers import MailServer, PushService, mail_server, push_service
 
@@ -75,11 +76,65 @@ def test_a_form_without_that_part_leaves_it_alone(browser: Client, ana: Any) -> 
 
 def test_what_is_disabled_is_not_sent_and_stays(browser: Client, ana: Any) -> None:
     browser.post("/settings", CHOSEN)
-    browser.post("/settings", {"notices": "on", "quiet_from": "22:00"})
+    browser.post("/settings", {"notices": "on"})
     kept = wishes.preferences_of(ana)
     assert (kept.push, kept.mail) == (5, 60)
-    # Half of the quiet hours says nothing.
-    assert (kept.quiet_from, kept.escalations_wait) == (None, False)
+    assert (kept.quiet_from, kept.quiet_to, kept.escalations_wait) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong", "sentence"),
+    [
+        ({"quiet_from": "22:00", "quiet_to": ""}, "to", "Fill in this time as well, or clear the other one."),
+        ({"quiet_from": "", "quiet_to": "07:30"}, "from", "Fill in this time as well, or clear the other one."),
+        ({"quiet_from": "22:00", "quiet_to": "late"}, "to", "This is not a time such as 22:00."),
+    ],
+)
+def test_half_of_the_quiet_hours_is_an_error_at_its_field(
+    browser: Client, ana: Any, room: Room, given: dict[str, str], wrong: str, sentence: str
+) -> None:
+    filled = {**CHOSEN, **given, "always_submit": "on", "muted": [room.slug]}
+    rule = {"rule_room": [room.slug], "rule_push": ["-1"], "rule_mail": [""]}
+    reply = browser.post("/settings", {**filled, **rule})
+    page = reply.content.decode()
+    assert reply.status_code == 422
+    assert f'<p class="field-error" id="quiet-{wrong}-error">{sentence}</p>' in page
+    field = re.search(rf'<input type="time" name="quiet_{wrong}" [^>]*>', page)
+    assert field
+    assert 'aria-invalid="true"' in field.group()
+    assert f'aria-describedby="quiet-{wrong}-error"' in field.group()
+    assert "autofocus" in field.group()
+    assert page.count("aria-invalid") == 1
+    assert 'role="status" tabindex="-1">' not in page, "it says that it was saved"
+    # Nothing is saved, and everything is there as it was filled in.
+    assert not NoticePreferences.objects.exists()
+    assert not NoticeRule.objects.exists()
+    assert not Preferences.objects.exists()
+    for value in ("22:00", "07:30"):
+        assert (value in given.values()) == (f'value="{value}"' in page)
+    for chosen in (
+        '<option value="5" selected>After 5 minutes</option>',
+        '<option value="60" selected>After 1 hour</option>',
+        '<option value="Europe/Berlin" selected>',
+        'name="always_submit" checked',
+        f'name="muted" value="{room.slug}" checked',
+        f'<input type="hidden" name="rule_room" value="{room.slug}">',
+    ):
+        assert chosen in page
+
+
+def test_both_wrong_times_are_named_and_the_first_has_the_focus(browser: Client) -> None:
+    page = browser.post("/settings", {**CHOSEN, "quiet_from": "25:00", "quiet_to": "<script>"}).content.decode()
+    assert page.count("This is not a time such as 22:00.") == 2
+    assert page.count("autofocus") == 1
+
+
+def test_the_browser_is_asked_for_a_time_zone_until_one_is_chosen(browser: Client) -> None:
+    assert "data-unchosen" in shown(browser)
+    browser.post("/settings", {**CHOSEN, "time_zone": ""})  # quiet hours by the site's clock
+    assert "data-unchosen" not in shown(browser)
+    browser.post("/settings", CHOSEN)
+    assert "data-unchosen" not in shown(browser)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +143,6 @@ def test_what_is_disabled_is_not_sent_and_stays(browser: Client, ana: Any) -> No
         {"push": "3"},
         {"push": "-2"},
         {"mail": "x\x00"},
-        {"quiet_from": "25:00"},
-        {"quiet_to": "<script>"},
         {"time_zone": "../../etc/passwd"},
     ],
 )

@@ -50,7 +50,7 @@ def test_who_never_chose_has_the_defaults_and_no_row(browser: Client, ana: Any, 
 
 def test_what_was_chosen_is_kept_and_is_on_every_page(browser: Client, room: Room) -> None:
     reply = browser.post("/settings", {"always_submit": "on", "notify": "on"})
-    assert (reply.status_code, reply["Location"]) == (303, "/settings?saved=1")
+    assert (reply.status_code, reply["Location"]) == (303, "/settings?saved=1#saved")
     page = shown(browser, reply["Location"])
     assert "Saved." in page
     assert 'name="keyboard" >' in page
