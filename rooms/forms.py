@@ -87,7 +87,7 @@ def read_reply(data: QueryDict) -> str:
 
 
 def read_nonce(data: QueryDict) -> str:
-    """The field `nonce`: of a message that is sent again the same as the first time; empty if it is not one."""
+    """The field `nonce`: the same each time that a message is sent again; empty if it is none."""
     nonce = _text(data, "nonce")
     return nonce if is_nonce(nonce) else ""
 

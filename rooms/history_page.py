@@ -135,7 +135,7 @@ def _card(request: HttpRequest, question: Question) -> Card:
 
 
 def search_address(query: str, question_id: str) -> str:
-    """The results that a decision was opened from, at its row: made of what is a search, whatever was sent."""
+    """The results that a decision was opened from, at its row; what is no search is left out."""
     given = dict(parse_qsl(query[:LONGEST_QUERY]))
     found_by = _query(Search.read(given), _entry_id(given))
     return f"{reverse('ask_bridge:history')}{'?' if found_by else ''}{found_by}#result-{question_id}"

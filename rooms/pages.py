@@ -313,7 +313,13 @@ def post_message(request: HttpRequest, room: str) -> HttpResponse:
         return retry_later(render(request, "ask_bridge/_composer.html", composer, status=429), over)
     if is_htmx(request):
         # The message itself arrives over the stream, for its writer as for everybody.
-        composer = {"room": own_room, "form": form, "nonce": ids.new_nonce(), "sent": sent, "is_swapped": True}
+        composer = {
+            "room": own_room,
+            "form": form,
+            "nonce": ids.new_nonce(),
+            "sent": sent,
+            "is_swapped": True,
+        }
         return render(request, "ask_bridge/_composer.html", composer)
     address = reverse("ask_bridge:room", args=(own_room.slug,))
     return redirect(f"{address}?{urlencode({'sent': sent.pk})}" if sent else address)

@@ -143,7 +143,7 @@ def _page_of_form(request: HttpRequest) -> str:
 
 
 def _place_of_click(request: HttpRequest, question_id: str | None) -> str:
-    """The page that an htmx request came from, at its card; only the path, so that it is a page of this site."""
+    """The page that an htmx request came from, at its card; without the host, so that it is on this site."""
     shown = urlsplit(request.headers.get("HX-Current-URL", ""))
     page = f"/{shown.path.lstrip('/')}" if shown.path else _page_of_form(request)
     query = f"?{shown.query}" if shown.query else ""

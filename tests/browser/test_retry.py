@@ -1,4 +1,4 @@
-"""A click that could not be sent: said beside it, repeated by a button or with the connection, stored once."""
+"""A click that could not be sent: said beside it, repeated by hand or with the connection, stored once."""
 
 from collections.abc import Callable
 from typing import Any

@@ -275,7 +275,9 @@ def test_half_of_the_quiet_hours_is_said_at_its_field(
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Fill in this time as well")).to_be_in_viewport()
     expect(page.get_by_label("to", exact=True)).to_be_focused()
-    expect(page.get_by_label("to", exact=True)).to_have_accessible_description(re.compile("Fill in this time"))
+    expect(page.get_by_label("to", exact=True)).to_have_accessible_description(
+        re.compile("Fill in this time")
+    )
     expect(page.get_by_label("from", exact=True)).to_have_value("22:00")
     expect(page.get_by_label("Always press Submit")).to_be_checked()
     page.get_by_label("to", exact=True).fill("07:30")

@@ -51,7 +51,7 @@ def click_all_at_once(bridge: World, agent: Agent, people: list[Person], count: 
     tell(
         f"one winner, {kind_of(bridge)}: {CLICKS} clicks on each of {count} questions in {seconds:.1f} s "
         f"({cpu:.1f} s of the site's CPU), "
-        f"{count} answers, {repeated:,} repeated ones, {statuses[409]:,} refusals, nothing else ({dict(statuses)})"
+        f"{count} answers, {repeated:,} repeated, {statuses[409]:,} refused, nothing else ({dict(statuses)})"
     )
 
 

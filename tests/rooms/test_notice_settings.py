@@ -86,7 +86,11 @@ def test_what_is_disabled_is_not_sent_and_stays(browser: Client, ana: Any) -> No
     ("given", "wrong", "sentence"),
     [
         ({"quiet_from": "22:00", "quiet_to": ""}, "to", "Fill in this time as well, or clear the other one."),
-        ({"quiet_from": "", "quiet_to": "07:30"}, "from", "Fill in this time as well, or clear the other one."),
+        (
+            {"quiet_from": "", "quiet_to": "07:30"},
+            "from",
+            "Fill in this time as well, or clear the other one.",
+        ),
         ({"quiet_from": "22:00", "quiet_to": "late"}, "to", "This is not a time such as 22:00."),
     ],
 )
@@ -124,7 +128,9 @@ def test_half_of_the_quiet_hours_is_an_error_at_its_field(
 
 
 def test_both_wrong_times_are_named_and_the_first_has_the_focus(browser: Client) -> None:
-    page = browser.post("/settings", {**CHOSEN, "quiet_from": "25:00", "quiet_to": "<script>"}).content.decode()
+    page = browser.post(
+        "/settings", {**CHOSEN, "quiet_from": "25:00", "quiet_to": "<script>"}
+    ).content.decode()
     assert page.count("This is not a time such as 22:00.") == 2
     assert page.count("autofocus") == 1
 

@@ -41,7 +41,15 @@ def test_a_settled_question_is_unfolded_with_all_that_was_asked_and_said(
     page = shown(browser, question)
     assert '<details class="settled" open>' in page
     assert '<details class="context" open>' in page
-    for text in (TEXT, "PostgreSQL", "Grows with us.", "SQLite", "(chosen)", "Not before Friday", "/srv/shop"):
+    for text in (
+        TEXT,
+        "PostgreSQL",
+        "Grows with us.",
+        "SQLite",
+        "(chosen)",
+        "Not before Friday",
+        "/srv/shop",
+    ):
         assert text in page
 
 
@@ -52,9 +60,15 @@ def test_an_open_question_is_as_everywhere(browser: Client, ask: Ask) -> None:
     assert steps(page) == ["Asked by refactor-bot"]
 
 
-def test_the_timeline_goes_from_the_ask_to_the_delivery(browser: Client, question: Question, ben: Any) -> None:
+def test_the_timeline_goes_from_the_ask_to_the_delivery(
+    browser: Client, question: Question, ben: Any
+) -> None:
     settled = answer(question, ben)
-    assert steps(shown(browser, question)) == ["Asked by refactor-bot", "Answered by ben", "Not delivered yet"]
+    assert steps(shown(browser, question)) == [
+        "Asked by refactor-bot",
+        "Answered by ben",
+        "Not delivered yet",
+    ]
     lifecycle.deliver(question.pk)
     page = shown(browser, question)
     assert steps(page) == ["Asked by refactor-bot", "Answered by ben", "Delivered to the agent"]
@@ -77,7 +91,9 @@ def test_every_vote_is_shown_with_its_time_and_note(
     answer(question, ana)
     answer(question, cy)
     page = shown(browser, question)
-    votes = re.findall(r'<li class="cast-vote( is-deciding)?">.*?</svg>([^<]+): <strong>([^<]+)</strong>', page)
+    votes = re.findall(
+        r'<li class="cast-vote( is-deciding)?">.*?</svg>([^<]+): <strong>([^<]+)</strong>', page
+    )
     assert votes == [
         ("", "ben", "PostgreSQL"),
         (" is-deciding", "Ana Costa", "SQLite"),

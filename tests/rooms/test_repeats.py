@@ -52,7 +52,8 @@ def test_without_htmx_it_leads_to_the_question(browser: Client, question: Questi
 def test_another_decision_of_the_same_person_is_too_late(
     browser: Client, question: Question, name: str, other: dict[str, str]
 ) -> None:
-    send(browser, question, "skip" if name == "ask-back" else name, FORMS["skip" if name == "ask-back" else name])
+    first = "skip" if name == "ask-back" else name
+    send(browser, question, first, FORMS[first])
     late = send(browser, question, name, other)
     assert late.status_code == 409
     assert "by you" in late.content.decode()
