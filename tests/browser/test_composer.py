@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent
 from tests.browser.gallery import PREVIEWS
+from tests.browser.test_access import expect_no_problems
 from tests.browser.windows import resize
 
 # What is on top at a grid of points over the composer, wherever the page is scrolled to.
@@ -52,6 +53,8 @@ def test_a_sent_message_is_confirmed_in_the_composer(agent: Agent, room_page: Ca
     said = page.locator(".composer").get_by_text("“Please hurry”")
     expect(said).to_be_in_viewport()
     expect(page.locator("#announcer")).to_have_text("Sent: “Please hurry”")
+    expect_no_problems(page)
+    resize(page, 1280, 600)
     message = page.locator(".message-text", has_text="Please hurry")
     expect(message).not_to_be_in_viewport()
     page.locator(".composer").get_by_role("link", name="Show it").click()

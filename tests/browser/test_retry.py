@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.actors import Agent, eventually
+from tests.browser.test_access import expect_no_problems
 from tests.browser.test_the_whole_path import click_when_settled
 from tests.world import World
 
@@ -136,6 +137,24 @@ def test_half_a_change_is_not_sent_by_itself(agent: Agent, room_page: RoomPage) 
     assert answer_of(agent, question)["answers"][0]["customInput"] == "half a thought and"
 
 
+def test_the_last_of_two_decisions_on_a_card_is_the_one_that_is_sent(
+    agent: Agent, room_page: RoomPage
+) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.context.set_offline(True)
+    click_when_settled(page, "SQLite")
+    card = page.get_by_role("article")
+    expect(card.get_by_role("button", name="Retry")).to_have_count(1)
+    card.get_by_text("Skip", exact=True).click()
+    card.get_by_role("button", name="Skip this question").click()
+    expect(card.locator(".skip-form").get_by_role("button", name="Retry")).to_be_visible()
+    expect(card.get_by_role("button", name="Retry")).to_have_count(1)
+    page.context.set_offline(False)
+    expect(card).to_contain_text("Skipped by you")
+    assert agent.read(question["id"])["status"] == "declined"
+
+
 def test_an_answer_that_had_arrived_after_all_is_ones_own(agent: Agent, room_page: RoomPage) -> None:
     """The stream brings the answered card: it is not shown as somebody else's, nor are the words lost."""
     agent.ask()
@@ -186,3 +205,15 @@ def test_a_failed_click_is_seen_where_it_was_made(agent: Agent, room_page: RoomP
     refuse(page, "**/answer")
     click_when_settled(page, "Option 0")
     expect(page.get_by_role("button", name="Retry")).to_be_in_viewport()
+
+
+def test_what_failed_has_no_problems_of_access(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    page.route("**/answer", lambda route: route.abort())
+    page.route("**/messages", lambda route: route.abort())
+    click_when_settled(page, "SQLite")
+    page.get_by_label("Message the agents").fill("Please hurry")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("button", name="Retry")).to_have_count(2)
+    expect_no_problems(page)

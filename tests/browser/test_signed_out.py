@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.actors import Agent
 from tests.browser.listening import until_listening
+from tests.browser.test_access import expect_no_problems
 from tests.browser.test_the_whole_path import until_settled
 from tests.world import World
 
@@ -79,6 +80,7 @@ def test_a_message_keeps_its_words_and_says_so_in_the_composer(page: Page) -> No
     composer = page.locator(".composer")
     expect(composer.get_by_role("link", name="Sign in again")).to_be_in_viewport()
     expect(page.get_by_label("Message the agents")).to_have_value("Please hurry")
+    expect_no_problems(page)
 
 
 def test_what_is_no_form_says_so_in_sight_as_well(page: Page, agent: Agent) -> None:

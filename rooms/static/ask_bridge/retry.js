@@ -29,7 +29,15 @@ document.addEventListener("htmx:configRequest", ({ target, detail }) => {
   if (target.matches(FORMS)) detail.timeout = SEND_MS;
 });
 
-document.addEventListener("htmx:beforeRequest", ({ target }) => delete target.dataset.failed);
+// The last decision counts: what failed before it on the same card is not sent any more.
+document.addEventListener("htmx:beforeRequest", ({ target }) => {
+  if (!target.matches(FORMS)) return;
+  delete target.dataset.failed;
+  target.closest(".card")?.querySelectorAll("form[data-failed]").forEach((form) => {
+    delete form.dataset.failed;
+    placeIn(form).replaceChildren();
+  });
+});
 
 ["htmx:sendError", "htmx:timeout", "htmx:responseError"].forEach((name) =>
   document.addEventListener(name, ({ target, detail: { xhr } }) => {
