@@ -22,7 +22,17 @@ from rooms.database import optional_writes, writing
 from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import ALPHABET
 from rooms.lifecycle import Person
-from rooms.models import AgentKey, Answer, AuditEntry, Membership, Message, Question, Room, RoomQuerySet
+from rooms.models import (
+    AgentKey,
+    AgentKeyQuerySet,
+    Answer,
+    AuditEntry,
+    Membership,
+    Message,
+    Question,
+    Room,
+    RoomQuerySet,
+)
 from rooms.permissions import permissions
 from rooms.prepared import Select
 from rooms.scopes import DEFAULT_SCOPES, Scope, in_order
@@ -210,7 +220,7 @@ def create_key(
 def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
     """A new key in place of this one and its text, as for `create_key`; the old one works one more day."""
     with writing():
-        old = AgentKey.objects.select_for_update(of=("self",)).select_related("room").get(pk=key.pk)
+        old = _locked(AgentKey.objects.all()).get(pk=key.pk)
         last_day = timezone.now() + OVERLAP
         if not old.is_alive or (old.expires_at and old.expires_at <= last_day):
             raise NotRotatable
@@ -232,11 +242,15 @@ def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
 def revoke_keys(keys: Any, by: Person | None = None) -> int:
     """Stop these keys for good; how many were still there to be stopped."""
     with writing():
-        unrevoked = AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)
-        stopped = list(unrevoked.select_for_update(of=("self",)).select_related("room"))
+        stopped = list(_locked(AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)))
         AgentKey.objects.filter(pk__in=[key.pk for key in stopped]).update(revoked_at=timezone.now())
         audit.record_all([_key_entry(Action.KEY_REVOKED, key, by) for key in stopped])
     return len(stopped)
+
+
+def _locked(keys: AgentKeyQuerySet) -> AgentKeyQuerySet:
+    """Locked with `no_key`: an ask refers to its key while it holds the lock that the audit waits for."""
+    return keys.select_for_update(of=("self",), no_key=True).select_related("room")
 
 
 def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
@@ -252,7 +266,7 @@ def _key_entry(action: Action, key: AgentKey, by: Person | None, **details: Any)
         details["scopes"] = key.scopes
         if key.expires_at:
             details["expires_at"] = key.expires_at.isoformat()
-    return audit.entry(action, key.room.slug, actor_of(by), key.lookup, label=key.label, **details)
+    return audit.entry(action, key.room, actor_of(by), key.lookup, label=key.label, **details)
 
 
 def key_from_header(authorization: str) -> AgentKey:

@@ -459,6 +459,12 @@ class QuestionAdmin(ReadOnlyAdmin):
         is_settled = obj is None or not obj.is_open
         return is_settled and super().has_delete_permission(request, obj)
 
+    def delete_model(self, request: HttpRequest, obj: Question) -> None:
+        lifecycle.delete_questions(Question.objects.filter(pk=obj.pk), by=request.user)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        lifecycle.delete_questions(queryset, by=request.user)
+
     def has_withdraw_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ask_bridge.change_question")
 

@@ -72,7 +72,7 @@ def remove(webhook: Webhook, by: Person) -> None:
 def record(action: Action, webhook: Webhook, by: Person | None, **details: Any) -> None:
     """What leaves the site is everybody's business: who sent it where, though not the whole address."""
     named = {"label": webhook.label, "host": webhook.host, **details}
-    audit.record(action, webhook.room.slug, audit.actor_of(by), str(webhook.pk), **named)
+    audit.record(action, webhook.room, audit.actor_of(by), str(webhook.pk), **named)
 
 
 # ---- what is sent ----------------------------------------------------------------------------------------

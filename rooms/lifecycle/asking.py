@@ -13,7 +13,7 @@ from rooms.care import care_of, together
 from rooms.colors import color_of
 from rooms.database import writing
 from rooms.fields import FieldError, InvalidPayload
-from rooms.lifecycle.changes import announce, next_revision
+from rooms.lifecycle.changes import announce, next_audited_revision
 from rooms.lifecycle.people import Person
 from rooms.lifecycle.refusals import AskedDifferently
 from rooms.models import AgentKey, Question, Room
@@ -68,14 +68,16 @@ def ask(
     )
     # Known to have none, so that nobody looks for it.
     question._state.fields_cache["answer"] = None
+    content = audit.content_digest(audit.asked_content(question))
+    named = {"content": content, "agent": question.agent_name}
+    entry = audit.entry(Action.ASKED, room, actor_of(key or by), question.pk, **named)
     try:
         with writing():
             # With the room's row locked: archiving comes before this ask or finds its question.
-            revision = next_revision(room.pk, in_active_room=True)
+            revision = next_audited_revision(entry, in_active_room=True)
             question.position = question.revision = revision
             insert(question)
             announce(room.pk, revision, question.pk, asked=question)
-            audit.record(Action.ASKED, room.slug, actor_of(key or by), question.pk, agent=question.agent_name)
     except IntegrityError:
         # The same ask came in twice at once, and the other one was first.
         before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None

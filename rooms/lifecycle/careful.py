@@ -10,7 +10,7 @@ from django.utils import timezone
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
-from rooms.lifecycle.changes import announce, locked, next_revision
+from rooms.lifecycle.changes import announce, locked, next_audited_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.refusals import AlreadySettled, NotTheirTurn
 from rooms.lifecycle.settling import expire, settle
@@ -128,11 +128,12 @@ def _turn(
     is_new_card: bool = False,
 ) -> Question:
     """Store how far its people are; the card turns as a whole where its form comes or goes."""
-    question.revision = next_revision(question.room_id)
+    passed_on = {"person": vote["username"]} if vote and "through" in vote else {}
+    content = audit.content_digest(audit.voted_content(question))
+    entry = audit.entry(action, question.room, actor, question.pk, content, **passed_on)
+    question.revision = next_audited_revision(entry)
     if is_new_card:
         question.turned_position = question.revision
     question.save(update_fields=["votes", "held_until", "escalates_at", "revision", "turned_position"])
-    passed_on = {"person": vote["username"]} if vote and "through" in vote else {}
-    audit.record(action, question.room.slug, actor, question.pk, **passed_on)
     announce(question.room_id, question.revision, question.pk)
     return question

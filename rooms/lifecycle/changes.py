@@ -8,9 +8,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from rooms import audit
 from rooms.database import alias, writing
 from rooms.lifecycle.refusals import RoomArchived
-from rooms.models import Question, QuestionQuerySet, Room
+from rooms.models import AuditEntry, Question, QuestionQuerySet, Room
 from rooms.prepared import Select, Update
 from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
@@ -19,16 +20,35 @@ NEXT_REVISION = Update(
     lambda id: Room.objects.filter(pk=id),
     "changed_at",
     revision=F("revision") + 1,
-    returning=("revision", "archived_at"),
+    returning=("revision",),
+)
+
+# The same for a change that leaves an audit entry, so that its place in the chain costs no further statement.
+NEXT_AUDITED = Update(
+    lambda id: Room.objects.filter(pk=id),
+    *("changed_at", "audit_head"),
+    revision=F("revision") + 1,
+    returning=("revision", "archived_at", "audit_previous"),
+    **audit.CHAINED,
 )
 
 
-def next_revision(room_id: int, *, in_active_room: bool = False) -> int:
+def next_revision(room_id: int) -> int:
     """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
     found = NEXT_REVISION.first(id=room_id, changed_at=timezone.now())
+    if found is None:
+        raise RoomArchived
+    revision: int = found[0]
+    return revision
+
+
+def next_audited_revision(entry: AuditEntry, *, in_active_room: bool = False) -> int:
+    """The same, and write down what this transaction changes."""
+    found = NEXT_AUDITED.first(id=entry.chain, changed_at=timezone.now(), audit_head=entry.digest)
     if found is None or (in_active_room and found[1]):
         raise RoomArchived
     revision: int = found[0]
+    audit.record_next(entry, previous=found[2])
     return revision
 
 

@@ -28,7 +28,7 @@ def create_room(
         named = {"name": name or slug, "is_open": is_open}
         room, is_new = Room.objects.get_or_create(slug=slug, defaults=named)
         if is_new:
-            audit.record(Action.ROOM_CREATED, room.slug, audit.SYSTEM)
+            audit.record(Action.ROOM_CREATED, room, audit.SYSTEM)
         for user in members:
             Membership.objects.get_or_create(room=room, user_id=user.pk)
     return room
@@ -38,14 +38,14 @@ def add_room(room: Room, by: Person) -> None:
     """Save a new room that somebody filled in a form for."""
     with writing():
         room.save(force_insert=True)
-        audit.record(Action.ROOM_CREATED, room.slug, actor_of(by))
+        audit.record(Action.ROOM_CREATED, room, actor_of(by))
 
 
 def archive_room(room: Room, by: Person | None = None) -> None:
     """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
     with writing():
         if Room.objects.active().filter(pk=room.pk).update(archived_at=timezone.now()):
-            audit.record(Action.ROOM_ARCHIVED, room.slug, actor_of(by))
+            audit.record(Action.ROOM_ARCHIVED, room, actor_of(by))
     withdraw_open(room.questions.all(), by)
 
 
@@ -53,7 +53,7 @@ def restore_room(room: Room, by: Person | None = None) -> None:
     """Open an archived room again: members see it, and keys that were not revoked work."""
     with writing():
         if Room.objects.filter(pk=room.pk, archived_at__isnull=False).update(archived_at=None):
-            audit.record(Action.ROOM_RESTORED, room.slug, actor_of(by))
+            audit.record(Action.ROOM_RESTORED, room, actor_of(by))
 
 
 def say(room: Room, user: Person, content: str, nonce: str = "") -> Message:

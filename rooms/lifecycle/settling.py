@@ -9,7 +9,7 @@ from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.care import care_of, together
 from rooms.database import alias, writing
-from rooms.lifecycle.changes import announce, locked, next_revision
+from rooms.lifecycle.changes import announce, locked, next_audited_revision
 from rooms.lifecycle.people import Person, ending_by
 from rooms.lifecycle.refusals import AlreadySettled
 from rooms.models import Answer, Question, QuestionQuerySet
@@ -99,8 +99,17 @@ def settle(
     # What the agent itself reports has reached it.
     told_by_agent = given is not None and given.via == Answer.Via.TERMINAL
     delivered_at = now if told_by_agent else None
+    details = {}
+    if given:
+        given.answered_at = now
+        details["via"] = given.via
+        if given.through and given.username:
+            details["person"] = given.username
+    content = audit.content_digest(audit.settled_content(question, status, given))
+    entry = audit.entry(action, question.room, actor, question.pk, content, **details)
     with writing():
-        revision = next_revision(question.room_id)
+        # Together with its entry, which is undone with all the rest if another one was first.
+        revision = next_audited_revision(entry)
         changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
         changes |= {"revision": revision, "settled_position": revision}
         marks = SETTLE.first(id=question.pk, **changes)
@@ -109,17 +118,13 @@ def settle(
             settled._state.fields_cache["answer"] = None
             if given:
                 given.question, given.room_id = settled, question.room_id
-                given.answered_at, given.position = now, revision
+                given.position = revision
                 insert(given)
             else:
                 ending = ending_by(by, actor)
                 ending.question, ending.room_id = settled, question.room_id
                 ending.ended_at, ending.position = now, revision
                 insert(ending)
-            details = {"via": given.via} if given else {}
-            if given and given.through and given.username:
-                details["person"] = given.username
-            audit.record(action, question.room.slug, actor, question.pk, **details)
             # Nobody else can change it before the commit: this is what everybody will read.
             changes |= zip(MARKS, marks, strict=True)
             for name, value in changes.items():

@@ -150,11 +150,15 @@ class Past:
         self._events += 1
         return self.revision
 
-    def _record(self, action: Action, actor: audit.Actor, question: Question, **details: str) -> None:
+    def _record(
+        self, action: Action, actor: audit.Actor, question: Question, content: str, **details: str
+    ) -> None:
         entry = AuditEntry(
             id=ids.id_at("e", self._at),
             at=self._at,
             room=self.room.slug,
+            chain=self.room.pk,
+            content=audit.content_digest(content),
             action=action,
             actor_type=actor.type,
             actor=actor.name,
@@ -190,7 +194,8 @@ class Past:
             position=position,
         )
         self._questions.append(question)
-        self._record(Action.ASKED, actor_of(agent), question, agent=question.agent_name)
+        content = audit.asked_content(question)
+        self._record(Action.ASKED, actor_of(agent), question, content, agent=question.agent_name)
         question.revision = self._next()
         question.agent_active = True
         question.last_seen_at = self._at
@@ -228,7 +233,8 @@ class Past:
             ended.ended_at, ended.position = self._at, question.settled_position
             self._endings.append(ended)
         via = {"via": str(given.via)} if given else {}
-        self._record(action, actor, question, **via)
+        content = audit.settled_content(question, question.status, given)
+        self._record(action, actor, question, content, **via)
         if given and given.via == Answer.Via.TERMINAL:
             # What the agent itself reports has reached it.
             question.delivered_at = self._at

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ask_bridge", "0014_key_scopes"),
+        ("ask_bridge", "0015_audit_content"),
     ]
 
     operations = [

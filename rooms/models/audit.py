@@ -45,6 +45,7 @@ class AuditEntry(models.Model):
         ESCALATED = "escalated", _("Escalated")
         EXPIRED = "expired", _("Expired")
         WITHDRAWN = "withdrawn", _("Withdrawn")
+        QUESTION_DELETED = "question_deleted", _("Question deleted")
         KEY_CREATED = "key_created", _("Key created")
         KEY_REVOKED = "key_revoked", _("Key revoked")
         KEY_ROTATED = "key_rotated", _("Key rotated")
@@ -74,7 +75,15 @@ class AuditEntry(models.Model):
     # The id of the question or user, or the beginning of the key.
     subject = models.CharField(_("subject"), max_length=64, blank=True)
     details = models.JSONField(_("details"), default=dict)
+    # A keyed digest of what was asked, voted or answered, where the entry is about that.
+    content = models.CharField(max_length=64, blank=True, editable=False)
+    # A keyed digest of all that stands above.
     digest = models.CharField(max_length=64, editable=False)
+    # The room by its primary key, whose entries follow each other: each has the digest of the one before, and
+    # a keyed digest of the pair. Entries from before there was a chain, or without a room, have none.
+    chain = models.BigIntegerField(null=True, editable=False)
+    previous = models.CharField(max_length=64, blank=True, editable=False)
+    link = models.CharField(max_length=64, blank=True, editable=False)
 
     objects = AuditEntryQuerySet.as_manager()
 

@@ -37,6 +37,9 @@ class Room(models.Model):
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
     revision = models.BigIntegerField(default=0, editable=False)
     changed_at = models.DateTimeField(_("last activity"), default=timezone.now, editable=False)
+    # The digests of the room's last two audit entries: the next one names the last. See `audit.py`.
+    audit_head = models.CharField(max_length=64, blank=True, editable=False)
+    audit_previous = models.CharField(max_length=64, blank=True, editable=False)
 
     objects = RoomQuerySet.as_manager()
 

@@ -4,22 +4,25 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import connections
 from django.db.models import QuerySet
 
+from rooms import audit
 from rooms.audit import Action, is_intact
 from rooms.database import alias
-from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question
+from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 
 # Read at a time: few enough for any memory, many enough that the queries do not count.
 CHUNK = 500
 # A run that takes longer than this says how far it is.
 PROGRESS_SECONDS = 5
 
+CHAIN_FIELDS = ("room", "action", "subject", "digest", "previous")
+TURNING = {Action.VOTED, Action.UNDONE, Action.ESCALATED}
 SETTLING = {Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK, Action.EXPIRED, Action.WITHDRAWN}
 MEMBERS = {Action.MEMBER_ADDED, Action.MEMBER_CHANGED}
 
@@ -31,8 +34,9 @@ class Command(BaseCommand):
     """One line for each finding, and exit code 1 if there is any."""
 
     help = (
-        "Check that every audit entry is unchanged, that questions, keys and members have the entries that "
-        "they should have, and that PostgreSQL still guards them. Changes nothing; may run at any time."
+        "Check that every audit entry is unchanged and none is missing, that questions, answers, keys and "
+        "members are as their entries say, and that PostgreSQL still guards the entries. Changes nothing; "
+        "may run at any time."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,14 +51,21 @@ class Command(BaseCommand):
             found += 1
         if found:
             raise CommandError(f"The audit has {found} finding{'s' if found > 1 else ''}.")
+        if since := covered_since():
+            self.stdout.write(f"What was asked and answered is covered since {since:%Y-%m-%d %H:%M} UTC.")
         self.stdout.write(f"All is well: {AuditEntry.objects.count()} entries.")
 
     def _findings(self) -> Iterator[str]:
         yield from missing_guard()
+        chains = Chains()
         for chunk in self._chunks("entries", AuditEntry.objects.all()):
             for entry in chunk:
                 if not is_intact(entry):
                     yield f"Entry {entry.pk} ({entry.action} {entry.subject}) is not as it was written."
+                chains.add(entry)
+            yield from missing_questions(chunk)
+        for chain in chains.broken():
+            yield from check_chain(chain)
         began = beginning()
         for name, rows, subject, check in (
             ("questions", Question.objects.select_related("answer"), "pk", check_question),
@@ -116,6 +127,31 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
     if said != expected:
         state, entry = in_words(expected) or "open", in_words(said) or "nothing"
         yield f"Question {question.pk} is {state}; its entries say: {entry}."
+    else:
+        yield from check_content(question, entries)
+
+
+def check_content(question: Question, entries: list[AuditEntry]) -> Iterator[str]:
+    """Compare what the tables say with the digests; entries from before there were any have none."""
+
+    def last(actions: set[Action]) -> AuditEntry | None:
+        """The entry that tells how it has to be now."""
+        found = [entry for entry in entries if entry.action in actions and entry.content]
+        return found[-1] if found else None
+
+    def differs(entry: AuditEntry | None, said: str) -> bool:
+        # An entry that was changed is a finding of its own, and says nothing about the question.
+        return entry is not None and not audit.is_content(said, entry.content) and is_intact(entry)
+
+    asked, voted, settled = last({Action.ASKED}), last(TURNING), last(SETTLING)
+    if differs(asked, audit.asked_content(question)):
+        yield f"Question {question.pk} is not as it was asked."
+    if differs(voted, audit.voted_content(question)):
+        yield f"The votes of question {question.pk} are not as they were cast."
+    elif asked and not voted and question.votes:
+        yield f"Question {question.pk} has votes; its entries say nothing of any."
+    if differs(settled, audit.settled_content(question, question.status, question.answer_or_none)):
+        yield f"The answer to question {question.pk} is not as it was given."
 
 
 def outcome(question: Question, answer: Answer | None) -> tuple[str, str]:
@@ -133,6 +169,11 @@ def check_key(key: AgentKey, entries: list[AuditEntry], began: datetime | None) 
         found = sum(entry.action == action for entry in entries)
         if found != (at is not None) and (found or not is_older(at, began)):
             yield f"Key abk_{key.lookup}_… has {found} entries {action}, not {int(at is not None)}."
+    for entry in entries:
+        scopes = entry.details.get("scopes") if entry.action == Action.KEY_CREATED else None
+        if scopes is not None and scopes != key.scopes:
+            now, then = ", ".join(key.scopes), ", ".join(scopes)
+            yield f"Key abk_{key.lookup}_… may {now}; it was made to {then}."
 
 
 def check_member(membership: Membership, entries: list[AuditEntry], began: datetime | None) -> Iterator[str]:
@@ -148,6 +189,77 @@ def check_member(membership: Membership, entries: list[AuditEntry], began: datet
 
 def is_older(at: datetime | None, began: datetime | None) -> bool:
     return at is not None and began is not None and at < began
+
+
+def missing_questions(entries: list[AuditEntry]) -> Iterator[str]:
+    """Questions that were asked and are gone, though neither they nor their room were deleted on purpose."""
+    asked = {entry.subject: entry for entry in entries if entry.action == Action.ASKED and entry.content}
+    gone = set(asked) - set(Question.objects.filter(pk__in=asked).values_list("pk", flat=True))
+    if not gone:
+        return
+    deleted = AuditEntry.objects.filter(action=Action.QUESTION_DELETED, subject__in=gone)
+    gone -= {entry.subject for entry in deleted if is_intact(entry)}
+    rooms = set(Room.objects.filter(pk__in={asked[pk].chain for pk in gone}).values_list("pk", flat=True))
+    for pk in sorted(gone):
+        if asked[pk].chain in rooms:
+            yield f"Question {pk} of room {asked[pk].room} is missing; no entry says that it was deleted."
+
+
+def covered_since() -> datetime | None:
+    """When the first entry with digests of content was written, if there are older ones."""
+    if not AuditEntry.objects.filter(chain=None).exclude(room="").exists():
+        return None
+    first = AuditEntry.objects.exclude(chain=None).first()
+    return first.at.astimezone(UTC) if first else None
+
+
+# ---- the chain of each room ------------------------------------------------------------------------------
+
+
+class Chains:
+    """Follows the chains of all rooms at once, in whatever order their entries come.
+
+    Ids follow the clocks of several machines, so a few entries may come before the one that they follow.
+    """
+
+    def __init__(self) -> None:
+        # Read first: what is written meanwhile follows these heads.
+        self._heads = dict(Room.objects.exclude(audit_head="").values_list("pk", "audit_head"))
+        self._last: dict[int, str] = {}
+        self._early: dict[int, dict[str, str]] = defaultdict(dict)
+
+    def add(self, entry: AuditEntry) -> None:
+        if entry.chain is None:
+            return
+        early = self._early[entry.chain]
+        early[entry.previous] = entry.digest
+        last = self._last.get(entry.chain, "")
+        while last in early:
+            last = early.pop(last)
+            if last == self._heads.get(entry.chain):
+                del self._heads[entry.chain]
+        self._last[entry.chain] = last
+
+    def broken(self) -> list[int]:
+        """Those that do not lead from their beginning to their head, or have entries beside that way."""
+        return sorted({*self._heads, *(chain for chain, early in self._early.items() if early)})
+
+
+def check_chain(chain: int) -> Iterator[str]:
+    """Look at one chain again, alone: what was only in the middle of a change is in place by now."""
+    # The head first: the entries that lead to it are there by then.
+    room = Room.objects.filter(pk=chain).first()
+    entries = list(AuditEntry.objects.filter(chain=chain).only(*CHAIN_FIELDS))
+    digests = {"", *(entry.digest for entry in entries)}
+    seen: dict[str, str] = {}
+    for entry in entries:
+        if entry.previous not in digests:
+            yield f"The entry before {entry.pk} ({entry.action} {entry.subject}) in {entry.room} is missing."
+        elif entry.previous in seen:
+            yield f"The entries {seen[entry.previous]} and {entry.pk} in {entry.room} follow the same one."
+        seen[entry.previous] = entry.pk
+    if room and room.audit_head not in digests:
+        yield f"The last entry of {room.slug} is missing."
 
 
 def missing_guard() -> Iterator[str]:

@@ -1,0 +1,23 @@
+"""Settled questions are deleted with their answers; the audit keeps that they were there."""
+
+from rooms import audit
+from rooms.audit import Action, actor_of
+from rooms.database import writing
+from rooms.lifecycle.people import Person
+from rooms.models import QuestionQuerySet
+
+
+def delete_questions(questions: QuestionQuerySet, by: Person) -> None:
+    """Delete these and their answers for good, with one audit entry each."""
+    with writing():
+        found = list(questions.select_related("room"))
+        actor = actor_of(by)
+        audit.record_all(
+            [
+                audit.entry(
+                    Action.QUESTION_DELETED, question.room, actor, question.pk, agent=question.agent_name
+                )
+                for question in found
+            ]
+        )
+        questions.model._default_manager.filter(pk__in=[question.pk for question in found]).delete()
