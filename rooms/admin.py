@@ -11,13 +11,15 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import Truncator
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms import access, audit, lifecycle
@@ -36,6 +38,8 @@ from rooms.scopes import Scope, default_scopes, in_order
 
 # Enough of a text to tell it from others in a list.
 SHORT_TEXT = 60
+# As many members stand on the page of their room. A form has 4 fields for each, and Django takes 1,000.
+LISTED_MEMBERS = 50
 
 
 def short(text: str) -> str:
@@ -133,6 +137,29 @@ class MembershipInline(admin.TabularInline):
         return super().get_queryset(request).select_related("user", "room")
 
 
+class NewMembers(BaseInlineFormSet):
+    """Django compares new entries with those that are shown; here it has to be with the others."""
+
+    def clean(self) -> None:
+        super().clean()
+        users = [form.cleaned_data["user"] for form in self.extra_forms if form.cleaned_data.get("user")]
+        members = set(self.instance.memberships.filter(user__in=users).values_list("user", flat=True))
+        for form in self.extra_forms:
+            user = form.cleaned_data.get("user")
+            if user and user.pk in members:
+                form.add_error("user", gettext("%(user)s is a member already.") % {"user": user})
+
+
+class NewMemberInline(MembershipInline):
+    """Of a room with many members: those to add. The others have a list of their own."""
+
+    formset = NewMembers
+    verbose_name_plural = _("new members")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).none()
+
+
 class NewKeyForm(forms.ModelForm):
     """What can be said about a key when it is made."""
 
@@ -206,7 +233,7 @@ class RoomAdmin(NewKeyPage):
             },
         ),
     )
-    readonly_fields = ("created_at", "changed_at", "archived_at")
+    readonly_fields = ("created_at", "changed_at", "archived_at", "member_list")
     prepopulated_fields = {"slug": ("name",)}
     inlines = (MembershipInline, AgentKeyInline)
     actions = ("archive", "restore", "revoke_keys", "withdraw_open_questions")
@@ -224,8 +251,34 @@ class RoomAdmin(NewKeyPage):
 
     def get_inlines(self, request: HttpRequest, obj: Room | None = None) -> Any:
         """A pop-up closes after saving, before anybody could copy a key."""
+        members = NewMemberInline if self._has_many_members(request, obj) else MembershipInline
         is_popup = IS_POPUP_VAR in request.GET or IS_POPUP_VAR in request.POST
-        return (MembershipInline,) if is_popup else self.inlines
+        others = [inline for inline in self.inlines if inline is not MembershipInline and not is_popup]
+        return (members, *others)
+
+    def _has_many_members(self, request: HttpRequest, room: Room | None) -> bool:
+        """Whether its members stand in a list of their own; a form that is sent goes on as it was shown."""
+        if room is None:
+            return False
+        if request.method == "POST":
+            return request.POST.get("memberships-INITIAL_FORMS") == "0"
+        return room.memberships.all()[: LISTED_MEMBERS + 1].count() > LISTED_MEMBERS
+
+    def get_fieldsets(self, request: HttpRequest, obj: Room | None = None) -> Any:
+        """With a link to the list of members, for those who may see it."""
+        (title, first), *others = super().get_fieldsets(request, obj)
+        # A portal may have taken the list out of its admin.
+        is_listed = obj is not None and self.admin_site.is_registered(Membership)
+        if is_listed and self.admin_site.get_model_admin(Membership).has_view_permission(request):
+            first = {**first, "fields": (*first["fields"], "member_list")}
+        return ((title, first), *others)
+
+    @admin.display(description=_("members"))
+    def member_list(self, room: Room) -> str:
+        count = room.memberships.count()
+        address = reverse(f"{self.admin_site.name}:ask_bridge_membership_changelist")
+        text = ngettext("%(count)s member", "%(count)s members", count) % {"count": count}
+        return format_html('<a href="{}?room__id__exact={}">{}</a>', address, room.pk, text)
 
     def has_delete_permission(self, request: HttpRequest, obj: Room | None = None) -> bool:
         """Deleting takes the whole history along, so a room is archived first."""
@@ -567,4 +620,4 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
 # ---- what goes out -------------------------------------------------------------------------------
 
-from rooms import notice_admin  # noqa: E402, F401 - registers itself, with what stands above
+from rooms import member_admin, notice_admin  # noqa: E402, F401 - register themselves, with what stands above

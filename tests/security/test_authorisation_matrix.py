@@ -137,7 +137,7 @@ LIVE_TABLE = """
 # Everything in the admin is behind its login, but for these two. A model that joins it is named here.
 ADMIN_MODELS = {
     *("room", "agentkey", "question", "answer", "message", "auditentry", "notice", "webhook"),
-    *("user", "group"),
+    *("membership", "user", "group"),
 }
 ADMIN_OPEN = {"/admin/login/", "/admin/logout/"}
 
