@@ -3,6 +3,7 @@
     ask ─> open ─┬─ answer ────────────> answered ─┐
                  ├─ decline, ask_back ─> declined ─┤
                  ├─ expire ────────────> expired ──┼─> deliver: the result has reached the agent
+                 ├─ close_stale ───────> expired ──┤
                  └─ withdraw ──────────> withdrawn ┘
 
     wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
@@ -23,12 +24,31 @@ from rooms.lifecycle.deleting import delete_questions
 from rooms.lifecycle.people import Person, ending_by, name_of
 from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
 from rooms.lifecycle.repeats import is_own_answer, is_own_refusal
-from rooms.lifecycle.rooms import add_room, archive_room, create_room, post_message, restore_room, say
-from rooms.lifecycle.settling import expire, expire_if_due, withdraw, withdraw_open
+from rooms.lifecycle.rooms import (
+    add_room,
+    archive_room,
+    close_questions_after,
+    create_room,
+    post_message,
+    restore_room,
+    say,
+)
+from rooms.lifecycle.settling import (
+    close_stale,
+    close_unattended,
+    expire,
+    expire_if_due,
+    withdraw,
+    withdraw_open,
+)
 from rooms.lifecycle.sweeping import sweep
 from rooms.lifecycle.waiting import (
+    GRACE_SECONDS,
     LEASE_SECONDS,
+    asked_with,
     deliver,
+    deliver_all,
+    pause_waits,
     recall,
     renew_leases,
     wait_ended,
@@ -37,6 +57,7 @@ from rooms.lifecycle.waiting import (
 )
 
 __all__ = [
+    "GRACE_SECONDS",
     "LEASE_SECONDS",
     "AlreadySettled",
     "AskedDifferently",
@@ -49,10 +70,15 @@ __all__ = [
     "archive_room",
     "ask",
     "ask_back",
+    "asked_with",
+    "close_questions_after",
+    "close_stale",
+    "close_unattended",
     "create_room",
     "decline",
     "delete_questions",
     "deliver",
+    "deliver_all",
     "ending_by",
     "escalate",
     "expire",
@@ -63,6 +89,7 @@ __all__ = [
     "is_own_refusal",
     "may_decide",
     "name_of",
+    "pause_waits",
     "post_message",
     "recall",
     "release",

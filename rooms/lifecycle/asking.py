@@ -16,6 +16,7 @@ from rooms.fields import FieldError, InvalidPayload
 from rooms.lifecycle.changes import announce, next_audited_revision
 from rooms.lifecycle.people import Person
 from rooms.lifecycle.refusals import AskedDifferently
+from rooms.lifecycle.waiting import GRACE_SECONDS
 from rooms.models import AgentKey, Question, Room
 from rooms.payload import Ask, as_json
 from rooms.prepared import Select, insert
@@ -61,6 +62,8 @@ def ask(
         default_choices=default_choices,
         care=care.model_dump() if care else None,
         asked_at=now,
+        is_attended=True,
+        waiting_until=now + timedelta(seconds=GRACE_SECONDS),
         expires_at=now + timedelta(seconds=timeout) if timeout else None,
         escalates_at=now + timedelta(seconds=care.escalate_seconds)
         if care and care.escalate_seconds

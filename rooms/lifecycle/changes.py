@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -20,7 +21,7 @@ NEXT_REVISION = Update(
     lambda id: Room.objects.filter(pk=id),
     "changed_at",
     revision=F("revision") + 1,
-    returning=("revision",),
+    returning=("revision", "close_after_seconds"),
 )
 
 # The same for a change that leaves an audit entry, so that its place in the chain costs no further statement.
@@ -33,13 +34,29 @@ NEXT_AUDITED = Update(
 )
 
 
-def next_revision(room_id: int) -> int:
+class Turn(NamedTuple):
+    """The room's next revision, and its settings as they are until the end of the transaction."""
+
+    revision: int
+    close_after_seconds: int | None
+
+    def closes_at(self) -> datetime | None:
+        """When a question is closed that no agent waits for from now on."""
+        seconds = self.close_after_seconds
+        return None if seconds is None else timezone.now() + timedelta(seconds=seconds)
+
+
+def next_turn(room_id: int) -> Turn:
     """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
     found = NEXT_REVISION.first(id=room_id, changed_at=timezone.now())
     if found is None:
         raise RoomArchived
-    revision: int = found[0]
-    return revision
+    return Turn(*found)
+
+
+def next_revision(room_id: int) -> int:
+    """The same where only the revision matters."""
+    return next_turn(room_id).revision
 
 
 def next_audited_revision(entry: AuditEntry, *, in_active_room: bool = False) -> int:
@@ -74,13 +91,27 @@ class Mark:
             return False
         (room_id,) = found
         with writing():
-            revision = next_revision(room_id)
-            has_won = self._change.run(revision=revision, **given) > 0
+            turn = next_turn(room_id)
+            has_won = self._change.run(revision=turn.revision, **self._fields(turn), **given) > 0
             if has_won:
-                announce(room_id, revision, given["id"])
+                announce(room_id, turn.revision, given["id"])
             else:
                 transaction.set_rollback(True, using=alias())
         return has_won
+
+    def _fields(self, turn: Turn) -> dict[str, Any]:
+        """What depends on the room, beside what the caller gives."""
+        return {}
+
+
+class LeavingMark(Mark):
+    """No agent waits any more: from now on the room's time to close the question runs."""
+
+    def __init__(self, changeable: Callable[..., QuestionQuerySet], *fields: str) -> None:
+        super().__init__(changeable, "agent_active", "is_attended", "closes_at", *fields)
+
+    def _fields(self, turn: Turn) -> dict[str, Any]:
+        return {"agent_active": False, "is_attended": False, "closes_at": turn.closes_at()}
 
 
 def announce(

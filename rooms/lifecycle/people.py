@@ -4,9 +4,9 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
-from rooms.audit import Actor, Who
+from rooms.audit import Actor
 from rooms.lookalikes import one_line
-from rooms.models import PERSON_NAME_LENGTH, AgentKey, AuditEntry, Ending
+from rooms.models import PERSON_NAME_LENGTH, AuditEntry, Ending
 
 # What `request.user` is; the pages let only signed-in people come this far.
 Person = AbstractBaseUser | AnonymousUser
@@ -26,10 +26,9 @@ SENDER_TYPES = {
 }
 
 
-def ending_by(who: Who, actor: Actor) -> Ending:
+def ending_by(actor: Actor, person_name: str = "") -> Ending:
     """The end of a question without an answer, in the name of the person, key or system that ended it."""
-    name = actor.name if who is None or isinstance(who, AgentKey) else name_of(who)
-    return Ending(sender=name, sender_type=SENDER_TYPES[actor.type])
+    return Ending(sender=person_name or actor.name, sender_type=SENDER_TYPES[actor.type])
 
 
 def person_fields(user: Person | None) -> dict[str, Any]:

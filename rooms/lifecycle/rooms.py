@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from rooms import audit, ids
@@ -13,7 +14,7 @@ from rooms.database import alias, writing
 from rooms.lifecycle.changes import announce, next_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.settling import withdraw_open
-from rooms.models import Membership, Message, Room
+from rooms.models import EndReason, Membership, Message, Room
 from rooms.prepared import insert
 
 # A page sends a message again when the connection is back; a laptop may sleep over a weekend before that.
@@ -41,12 +42,26 @@ def add_room(room: Room, by: Person) -> None:
         audit.record(Action.ROOM_CREATED, room, actor_of(by))
 
 
+def close_questions_after(room: Room, seconds: int | None, by: Person | None = None) -> None:
+    """Set after how many seconds without a waiting agent a question of the room is closed; None for never."""
+    with writing():
+        # With the room's row locked: an agent that leaves meanwhile finds the new time.
+        if Room.objects.select_for_update().get(pk=room.pk).close_after_seconds == seconds:
+            return
+        Room.objects.filter(pk=room.pk).update(close_after_seconds=seconds)
+        last_seen = Coalesce("last_seen_at", "asked_at")
+        closes_at = None if seconds is None else last_seen + timedelta(seconds=seconds)
+        room.questions.unattended().update(closes_at=closes_at)
+        audit.record(Action.ROOM_CHANGED, room, actor_of(by), close_after_seconds=seconds)
+    room.close_after_seconds = seconds
+
+
 def archive_room(room: Room, by: Person | None = None) -> None:
     """Close the room: its open questions are withdrawn, its keys stop working, its history stays."""
     with writing():
         if Room.objects.active().filter(pk=room.pk).update(archived_at=timezone.now()):
             audit.record(Action.ROOM_ARCHIVED, room, actor_of(by))
-    withdraw_open(room.questions.all(), by)
+    withdraw_open(room.questions.all(), by, EndReason.ROOM_ARCHIVED)
 
 
 def restore_room(room: Room, by: Person | None = None) -> None:

@@ -1,5 +1,6 @@
 """A question ends: the first to settle it wins in the database, everybody else is told what they left."""
 
+from collections.abc import Callable, Iterable
 from copy import copy
 
 from django.db import transaction
@@ -10,36 +11,70 @@ from rooms.audit import Action, actor_of
 from rooms.care import care_of, together
 from rooms.database import alias, writing
 from rooms.lifecycle.changes import announce, locked, next_audited_revision
-from rooms.lifecycle.people import Person, ending_by
+from rooms.lifecycle.people import Person, ending_by, name_of
 from rooms.lifecycle.refusals import AlreadySettled
-from rooms.models import Answer, Question, QuestionQuerySet
+from rooms.models import AgentKey, Answer, Ended, EndedBy, EndReason, Question, QuestionQuerySet
 from rooms.prepared import Update, insert
 
 # What changes beside the state of a question, by other hands than those that settle it.
 MARKS = ("agent_active", "waiting_until", "last_seen_at")
+# Reasons that an audit entry tells by its action and actor.
+TOLD_BY_ACTION = (EndReason.DEADLINE, EndReason.AGENT, EndReason.PERSON)
 SETTLE = Update(
     lambda id: Question.objects.open().filter(pk=id),
-    *("status", "settled_at", "delivered_at", "revision", "settled_position"),
+    *("status", "is_attended", "settled_at", "delivered_at", "ended", "revision", "settled_position"),
     returning=MARKS,
 )
 
 
 def withdraw(question: Question, by: audit.Who = None) -> Question:
     """Settle because the agent took its question back, or an admin did."""
-    actor = actor_of(by, audit.AGENT)
-    return settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor, by=by)
+    person = None if isinstance(by, AgentKey) else by
+    ended = ended_because(EndReason.PERSON, person) if person else ended_because(EndReason.AGENT)
+    return settle(
+        question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by, audit.AGENT), ended=ended
+    )
 
 
-def withdraw_open(questions: QuestionQuerySet, by: Person | None = None) -> int:
+def withdraw_open(
+    questions: QuestionQuerySet, by: Person | None = None, reason: EndReason = EndReason.PERSON
+) -> int:
     """Withdraw those that are still open; how many that were."""
-    withdrawn = 0
-    for question in questions.open().select_related("room"):
+
+    def take_back(question: Question) -> Question:
+        return settle(
+            question,
+            Question.Status.WITHDRAWN,
+            Action.WITHDRAWN,
+            actor_of(by),
+            ended=ended_because(reason, by),
+        )
+
+    return _settle_each(questions.open().select_related("room"), take_back)
+
+
+def close_unattended(questions: Iterable[Question], by: Person) -> int:
+    """A person closes those of them that no agent waits for; how many that were."""
+
+    def close(question: Question) -> Question:
+        with locked(question) as current:
+            # Its agent has come back, or people decided and can still undo it.
+            if current.is_attended or current.is_held:
+                raise AlreadySettled(current)
+            return withdraw(current, by)
+
+    return _settle_each(questions, close)
+
+
+def _settle_each(questions: Iterable[Question], verb: Callable[[Question], Question]) -> int:
+    settled = 0
+    for question in questions:
         try:
-            settle(question, Question.Status.WITHDRAWN, Action.WITHDRAWN, actor_of(by), by=by)
-            withdrawn += 1
+            verb(question)
+            settled += 1
         except AlreadySettled:
             continue
-    return withdrawn
+    return settled
 
 
 def expire(question: Question) -> Question:
@@ -62,6 +97,27 @@ def expire_if_due(question: Question) -> Question:
         return expire(question)
     except AlreadySettled as settled:
         return settled.question
+
+
+def close_stale(question: Question) -> Question:
+    """Settle because no agent has waited for longer than the room allows; never with a default."""
+    with locked(question) as current:
+        is_stale = current.closes_at is not None and current.closes_at <= timezone.now()
+        if not is_stale or current.is_held:
+            raise AlreadySettled(current)
+        return settle(
+            current,
+            Question.Status.EXPIRED,
+            Action.EXPIRED,
+            audit.SYSTEM,
+            ended=ended_because(EndReason.NO_AGENT_WAITING),
+        )
+
+
+def ended_because(reason: EndReason, by: Person | None = None) -> Ended:
+    """Why a question ends; with the person who ends it."""
+    person = EndedBy(username=by.get_username(), name=name_of(by)) if by else None
+    return Ended(reason=reason, by=person)
 
 
 def settle_in_time(
@@ -92,9 +148,11 @@ def settle(
     actor: audit.Actor,
     given: Answer | None = None,
     *,
-    by: audit.Who = None,
+    ended: Ended | None = None,
 ) -> Question:
-    """Settle with what was given, or without an answer; `by` names who ended it then."""
+    """Settle with what was given, or without an answer; `ended` says why then."""
+    if status == Question.Status.EXPIRED and ended is None:
+        ended = ended_because(EndReason.DEADLINE)
     now = timezone.now()
     # What the agent itself reports has reached it.
     told_by_agent = given is not None and given.via == Answer.Via.TERMINAL
@@ -105,13 +163,15 @@ def settle(
         details["via"] = given.via
         if given.through and given.username:
             details["person"] = given.username
+    if ended and ended["reason"] not in TOLD_BY_ACTION:
+        details["reason"] = ended["reason"]
     content = audit.content_digest(audit.settled_content(question, status, given))
     entry = audit.entry(action, question.room, actor, question.pk, content, **details)
     with writing():
         # Together with its entry, which is undone with all the rest if another one was first.
         revision = next_audited_revision(entry)
-        changes = {"status": status, "settled_at": now, "delivered_at": delivered_at}
-        changes |= {"revision": revision, "settled_position": revision}
+        changes = {"status": status, "is_attended": False, "settled_at": now, "delivered_at": delivered_at}
+        changes |= {"ended": ended, "revision": revision, "settled_position": revision}
         marks = SETTLE.first(id=question.pk, **changes)
         if marks is not None:
             settled = copy(question)
@@ -121,7 +181,8 @@ def settle(
                 given.position = revision
                 insert(given)
             else:
-                ending = ending_by(by, actor)
+                person = ended["by"] if ended else None
+                ending = ending_by(actor, person["name"] if person else "")
                 ending.question, ending.room_id = settled, question.room_id
                 ending.ended_at, ending.position = now, revision
                 insert(ending)

@@ -3,9 +3,9 @@
 from django.utils import timezone
 
 from rooms.lifecycle.careful import escalate, release
-from rooms.lifecycle.changes import Mark
+from rooms.lifecycle.changes import LeavingMark
 from rooms.lifecycle.refusals import AlreadySettled
-from rooms.lifecycle.settling import expire
+from rooms.lifecycle.settling import close_stale, expire
 from rooms.models import Question
 from rooms.prepared import Select
 
@@ -17,9 +17,10 @@ DUE = (
     (Select(lambda now: Question.objects.select_related("room").due(now)[:SWEEP_LIMIT]), expire),
     (Select(lambda now: Question.objects.select_related("room").ripe(now)[:SWEEP_LIMIT]), release),
     (Select(lambda now: Question.objects.select_related("room").escalating(now)[:SWEEP_LIMIT]), escalate),
+    (Select(lambda now: Question.objects.select_related("room").stale(now)[:SWEEP_LIMIT]), close_stale),
 )
 ABANDONED = Select(lambda now: Question.objects.abandoned(now).values_list("pk")[:SWEEP_LIMIT])
-NO_LONGER_ACTIVE = Mark(lambda id, now: Question.objects.filter(pk=id).abandoned(now), "agent_active")
+NO_LONGER_ATTENDED = LeavingMark(lambda id, now: Question.objects.filter(pk=id).abandoned(now))
 
 
 def sweep() -> None:
@@ -32,4 +33,4 @@ def sweep() -> None:
             except AlreadySettled:
                 continue
     for (question_id,) in ABANDONED.all(now=now):
-        NO_LONGER_ACTIVE.change(id=question_id, now=now, agent_active=False)
+        NO_LONGER_ATTENDED.change(id=question_id, now=now)

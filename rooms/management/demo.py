@@ -197,7 +197,7 @@ class Past:
         content = audit.asked_content(question)
         self._record(Action.ASKED, actor_of(agent), question, content, agent=question.agent_name)
         question.revision = self._next()
-        question.agent_active = True
+        question.agent_active = question.is_attended = True
         question.last_seen_at = self._at
         question.waiting_until = self._at + timedelta(seconds=lifecycle.LEASE_SECONDS)
         return question
@@ -205,7 +205,7 @@ class Past:
     def _leave(self, question: Question) -> None:
         """The agent stopped waiting."""
         question.revision = self._next()
-        question.agent_active = False
+        question.agent_active = question.is_attended = False
         question.waiting_until = self._at
 
     def _settle(self, question: Question, agent: AgentKey, service: str) -> None:
@@ -215,6 +215,7 @@ class Past:
             self._leave(question)
         question.revision = question.settled_position = self._next()
         question.settled_at = self._at
+        question.is_attended = False
         if not is_left:
             # Held waits renew their lease until the end.
             question.last_seen_at = self._at
@@ -227,7 +228,7 @@ class Past:
             given.answered_at, given.position = self._at, question.settled_position
             self._answers.append(given)
         else:
-            ended = lifecycle.ending_by(None, actor)
+            ended = lifecycle.ending_by(actor)
             ended.id = ids.id_at("x", self._at)
             ended.question_id, ended.room_id = question.pk, self.room.pk
             ended.ended_at, ended.position = self._at, question.settled_position

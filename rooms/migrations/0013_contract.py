@@ -49,7 +49,7 @@ def _sender(status: str, agent_name: str, actor_type: str, actor: str) -> dict[s
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ask_bridge", "0011_webhook_audit"),
+        ("ask_bridge", "0012_ending"),
     ]
 
     operations = [

@@ -10,10 +10,18 @@ from rooms.models.history import Bookmark, HistoryEntry
 from rooms.models.messages import Message
 from rooms.models.notices import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
 from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
-from rooms.models.questions import Answer, Ending, Question, QuestionQuerySet
-from rooms.models.rooms import AgentKey, AgentKeyQuerySet, Membership, Room, RoomQuerySet
+from rooms.models.questions import Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
+from rooms.models.rooms import (
+    CLOSE_AFTER_CHOICES,
+    AgentKey,
+    AgentKeyQuerySet,
+    Membership,
+    Room,
+    RoomQuerySet,
+)
 
 __all__ = [
+    "CLOSE_AFTER_CHOICES",
     "PERSON_NAME_LENGTH",
     "AgentKey",
     "AgentKeyQuerySet",
@@ -22,6 +30,9 @@ __all__ = [
     "AuditEntry",
     "AuditEntryQuerySet",
     "Bookmark",
+    "EndReason",
+    "Ended",
+    "EndedBy",
     "Ending",
     "HistoryEntry",
     "Membership",

@@ -56,6 +56,7 @@ class AuditEntry(models.Model):
         WEBHOOK_CHANGED = "webhook_changed", _("Webhook changed")
         WEBHOOK_REMOVED = "webhook_removed", _("Webhook removed")
         ROOM_CREATED = "room_created", _("Room created")
+        ROOM_CHANGED = "room_changed", _("Room changed")
         ROOM_ARCHIVED = "room_archived", _("Room archived")
         ROOM_RESTORED = "room_restored", _("Room restored")
         # Written by the migration of a site that was in use before: what is older has no entries.

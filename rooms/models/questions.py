@@ -5,7 +5,8 @@ settled, and the one of its latest change as its `revision`.
 """
 
 from datetime import datetime
-from typing import Self
+from enum import StrEnum
+from typing import Self, TypedDict
 
 from django.conf import settings
 from django.db import models
@@ -45,9 +46,44 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         """Open for so long that managers are to be told; the longest first."""
         return self.open().filter(escalates_at__lte=now).order_by("escalates_at")
 
+    def attended(self) -> Self:
+        """Open, and counted in badges and inbox: an agent waits, or the question was asked a moment ago."""
+        # What is settled is not attended. Not asked for its status, so that SQLite uses the smaller index.
+        return self.filter(is_attended=True)
+
+    def unattended(self) -> Self:
+        """Open, but no agent waits: shown apart, and closed after the time that the room sets."""
+        return self.open().filter(is_attended=False)
+
     def abandoned(self, now: datetime) -> Self:
-        """Open and shown as waited for, but the lease ran out; the longest first."""
-        return self.open().filter(agent_active=True, waiting_until__lte=now).order_by("waiting_until")
+        """Shown as attended, but the lease ran out; the longest first."""
+        return self.attended().filter(waiting_until__lte=now).order_by("waiting_until")
+
+    def stale(self, now: datetime) -> Self:
+        """No agent has waited for longer than the room allows, and no decision is held; the longest first."""
+        return self.open().filter(closes_at__lte=now, held_until=None).order_by("closes_at")
+
+
+class EndReason(StrEnum):
+    """Why a question expired or was withdrawn."""
+
+    DEADLINE = "deadline"
+    AGENT = "agent"
+    PERSON = "person"
+    NO_AGENT_WAITING = "no_agent_waiting"
+    ROOM_ARCHIVED = "room_archived"
+
+
+class EndedBy(TypedDict):
+    username: str
+    name: str
+
+
+class Ended(TypedDict):
+    """As it is stored with its question, and on the wire."""
+
+    reason: str
+    by: EndedBy | None
 
 
 class Question(models.Model):
@@ -104,6 +140,13 @@ class Question(models.Model):
     agent_active = models.BooleanField(default=False)
     waiting_until = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(_("last seen at"), null=True)
+    # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs a
+    # moment to begin to wait, and `waiting_until` is at first the end of that moment.
+    is_attended = models.BooleanField(default=False)
+    # When the question is closed unless an agent waits for it before; null while one does, or for never.
+    closes_at = models.DateTimeField(_("closes at"), null=True)
+    # Of an expired or withdrawn question: why it ended, and which person ended it.
+    ended = models.JSONField(_("ended"), null=True)
 
     position = models.BigIntegerField()
     settled_position = models.BigIntegerField(null=True)
@@ -146,8 +189,25 @@ class Question(models.Model):
             ),
             models.Index(
                 fields=("waiting_until",),
-                condition=Q(status="open", agent_active=True),
+                condition=Q(is_attended=True),
                 name="ask_bridge_q_lease",
+            ),
+            # Badges are counted in it, however many open questions no agent waits for.
+            models.Index(
+                fields=("room",),
+                condition=Q(is_attended=True),
+                name="ask_bridge_q_attended",
+            ),
+            models.Index(
+                fields=("closes_at",),
+                condition=Q(status="open", closes_at__isnull=False),
+                name="ask_bridge_q_closes",
+            ),
+            # A held poll or event stream waits for the open questions of its key.
+            models.Index(
+                fields=("key", "asked_at"),
+                condition=Q(status="open"),
+                name="ask_bridge_q_asker",
             ),
             models.Index(
                 fields=("held_until",),
@@ -200,6 +260,16 @@ class Question(models.Model):
     @property
     def agent_is_waiting(self) -> bool:
         return self.agent_active and self.waiting_until is not None and self.waiting_until > timezone.now()
+
+    @property
+    def why_ended(self) -> Ended | None:
+        """Why the question ended without a decision of a person; None while open, answered or declined."""
+        if self.ended:
+            return self.ended
+        # Older rows do not say it: then only a deadline or the agent is left.
+        reasons = {self.Status.EXPIRED: EndReason.DEADLINE, self.Status.WITHDRAWN: EndReason.AGENT}
+        reason = reasons.get(self.Status(self.status))
+        return Ended(reason=reason, by=None) if reason else None
 
     @property
     def answer_or_none(self) -> "Answer | None":

@@ -21,6 +21,19 @@ class RoomQuerySet(models.QuerySet["Room"]):
         return self.filter(archived_at=None)
 
 
+DEFAULT_CLOSE_AFTER_SECONDS = 24 * 3600
+# From the shortest break of an agent to "never"; null is never.
+CLOSE_AFTER_CHOICES = (
+    (600, _("10 minutes")),
+    (1800, _("30 minutes")),
+    (3600, _("1 hour")),
+    (4 * 3600, _("4 hours")),
+    (DEFAULT_CLOSE_AFTER_SECONDS, _("24 hours")),
+    (7 * 24 * 3600, _("7 days")),
+    (None, _("never")),
+)
+
+
 class Room(models.Model):
     slug = models.SlugField(
         _("slug"), max_length=60, unique=True, help_text=_("Part of every address: /rooms/SLUG")
@@ -33,6 +46,14 @@ class Room(models.Model):
     )
     # What care every question of the room gets at least; see `care.py`.
     care = models.JSONField(_("care"), null=True, blank=True)
+    close_after_seconds = models.PositiveIntegerField(
+        _("close a question when no agent has waited for it for"),
+        null=True,
+        blank=True,
+        choices=CLOSE_AFTER_CHOICES,
+        default=DEFAULT_CLOSE_AFTER_SECONDS,
+        help_text=_("Counted from when an agent was last seen waiting. No default answer is used."),
+    )
     created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
     revision = models.BigIntegerField(default=0, editable=False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from rooms import lifecycle
+from rooms import access, lifecycle
 from rooms.models import Question, Room
 
 
@@ -124,3 +124,24 @@ def test_questions_are_waited_for_independently(ask: Callable[..., Question]) ->
     first.refresh_from_db()
     second.refresh_from_db()
     assert (first.agent_is_waiting, second.agent_is_waiting) == (False, True)
+
+
+def test_a_key_waits_for_its_newest_open_questions(
+    ask: Callable[..., Question], key: Any, room: Room, ana: Any
+) -> None:
+    first, settled, last = ask(), ask(), ask()
+    lifecycle.decline(settled, ana)
+    other_key, _ = access.create_key(room, label="other")
+    assert lifecycle.asked_with(key[0].pk) == [last.pk, first.pk]
+    assert lifecycle.asked_with(other_key.pk) == []
+
+
+def test_pausing_several_waits_leaves_agents_expected(ask: Callable[..., Question]) -> None:
+    waited_for, never = ask(), ask()
+    lifecycle.wait_started(waited_for.pk)
+    lifecycle.pause_waits([waited_for.pk, never.pk])
+    waited_for.refresh_from_db()
+    never.refresh_from_db()
+    assert (waited_for.agent_is_waiting, never.agent_active) == (True, False)
+    assert waited_for.waiting_until is not None
+    assert waited_for.waiting_until < timezone.now() + timedelta(seconds=lifecycle.LEASE_SECONDS)
