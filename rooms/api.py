@@ -190,19 +190,25 @@ def do_nothing_for_hook(request: HttpRequest, key: AgentKey, room: str) -> HttpR
 
 
 def list_messages(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
-    return JsonResponse(messages_page(request, key, room))
+    page, results = messages_page(request, key, room)
+    if "wait" in request.GET:
+        lifecycle.renew_leases(lifecycle.asked_with(key.pk))  # a wait of no seconds is a sign of life
+    lifecycle.deliver_all(results)
+    return JsonResponse(page)
 
 
-def messages_page(request: HttpRequest, key: AgentKey, room: str) -> wire.MessageList:
+def messages_page(request: HttpRequest, key: AgentKey, room: str) -> tuple[wire.MessageList, list[str]]:
+    """A page of the timeline, and the questions of this key whose results it delivers."""
     own_room = access.room_of_key(key, room)
     after = request.GET.get("after")
     position = timeline.position_of(own_room, after) if after else 0
     limit = page_limit(request)
     entries = timeline.entries_after(own_room, position, limit + 1)
-    return {
+    page: wire.MessageList = {
         "messages": [wire.message_object(entry) for entry in entries[:limit]],
         "next": entries[limit - 1].pk if len(entries) > limit else None,
     }
+    return page, timeline.results_for(key.pk, entries[:limit])
 
 
 def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:

@@ -122,11 +122,11 @@ class Hub:
         # Mostly of one, and there are thousands: a set would be larger than who is in it.
         self._waits: dict[str, tuple[Waiter, ...]] = {}
         self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
+        # How many listeners each key has here: they wait for the open questions of their key.
+        self._listening_keys: Counter[int] = Counter()
         self._heard: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
         self._streams: Counter[Any] = Counter()
-        # How many listeners each key has.
-        self._listening: Counter[int | None] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
         self._is_alone = False
         self._courier = Courier()
@@ -183,24 +183,33 @@ class Hub:
         self._waits[question_id] = (*self._waits.get(question_id, ()), sleeper)
 
     def remove_wait(self, question_id: str, sleeper: Waiter) -> bool:
-        """True if nobody else in this process waits for the question."""
+        """True if nothing else in this process waits for the question."""
         others = tuple(waiter for waiter in self._waits.pop(question_id, ()) if waiter is not sleeper)
         if others:
             self._waits[question_id] = others
-        return not others
+        return not others and not self.is_listening(sleeper.key_id)
 
-    def add_listener(self, room_id: int, sleeper: Sleeper) -> None:
+    def add_listener(self, room_id: int, key_id: int, sleeper: Sleeper) -> None:
         """Let an agent listen, unless its key has too many open here already."""
-        if self._listening[sleeper.key_id] >= setting("LISTENERS_PER_KEY"):
+        if self._listening_keys[key_id] >= setting("LISTENERS_PER_KEY"):
             raise problems.too_many("Too many listen with this key already")
-        self._listening[sleeper.key_id] += 1
+        sleeper.key_id = key_id
         self._listeners[room_id].add(sleeper)
+        self._listening_keys[key_id] += 1
 
-    def remove_listener(self, room_id: int, sleeper: Sleeper) -> None:
-        self._listening[sleeper.key_id] -= 1
-        if not self._listening[sleeper.key_id]:
-            del self._listening[sleeper.key_id]
+    def remove_listener(self, room_id: int, key_id: int, sleeper: Sleeper) -> None:
         _discard(self._listeners, room_id, sleeper)
+        self._listening_keys[key_id] -= 1
+        if not self._listening_keys[key_id]:
+            del self._listening_keys[key_id]
+
+    def is_listening(self, key_id: int | None) -> bool:
+        """Whether a poll or event stream with this key is held here; asked from any thread."""
+        return key_id in self._listening_keys
+
+    def is_waited_for(self, question_id: str) -> bool:
+        """Whether an agent waits here for this very question; asked from any thread."""
+        return question_id in self._waits
 
     def welcome(self, viewer: Viewer) -> None:
         """Let a page in, unless its person has too many open here already."""
@@ -376,6 +385,8 @@ class Hub:
             self._heard[room_id] = revision
 
     async def _renew_leases(self) -> None:
+        for key_id in list(self._listening_keys):
+            await in_database(_renew_leases_of, key_id)
         if self._waits:
             await in_database(lifecycle.renew_leases, list(self._waits))
 
@@ -437,6 +448,10 @@ def _reaches_others(layer: Any) -> bool:
 def _settled_among(question_ids: list[str]) -> list[str]:
     settled = Question.objects.settled().order_by().values_list("pk", flat=True)
     return [pk for batch in in_batches(question_ids) for pk in settled.filter(pk__in=batch)]
+
+
+def _renew_leases_of(key_id: int) -> None:
+    lifecycle.renew_leases(lifecycle.asked_with(key_id))
 
 
 def _revisions_of(room_ids: list[int]) -> list[tuple[int, int]]:

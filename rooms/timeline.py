@@ -84,6 +84,14 @@ def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.position)[:limit]
 
 
+def results_for(key_id: int, entries: Sequence[Entry]) -> list[str]:
+    """The questions of this key whose results are among the entries, as far as they are not delivered yet."""
+    responses = [entry.question for entry in entries if isinstance(entry, Answer | Ending)]
+    return [
+        question.pk for question in responses if question.key_id == key_id and question.delivered_at is None
+    ]
+
+
 def page_before(
     room: Room, position: int | None, revision: int, limit: int
 ) -> tuple[list[Question | Message], int | None]:

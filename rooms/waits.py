@@ -142,39 +142,44 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
     seconds = wait_seconds(exchange.request)
     key = await in_database(_key_of_room, exchange.request, room)
     sleeper = Sleeper()
-    sleeper.key_id = key.pk
-    hub.add_listener(key.room_id, sleeper)
+    hub.add_listener(key.room_id, key.pk, sleeper)
     watching = exchange.watch(sleeper)
     try:
-        page = await in_database(api.messages_page, exchange.request, key, room)
+        page, results = await in_database(api.messages_page, exchange.request, key, room)
+        await in_database(_start_listening, key.pk)
         deadline = asyncio.get_running_loop().time() + seconds
         while not page["messages"] and not sleeper.is_gone and not hub.is_closing:
             was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
             if sleeper.is_refused:
                 raise access.BadKey
-            page = await in_database(api.messages_page, exchange.request, key, room)
+            page, results = await in_database(api.messages_page, exchange.request, key, room)
             if not was_woken:
                 break
     finally:
-        hub.remove_listener(key.room_id, sleeper)
+        hub.remove_listener(key.room_id, key.pk, sleeper)
         watching.cancel()
     if sleeper.is_gone:
+        await in_database(_stop_listening, key.pk)
         return
     if hub.is_closing and not page["messages"]:
         await exchange.respond_problem(problems.shutting_down())
-    else:
-        await exchange.respond_json(page)
+        return
+    await exchange.respond_json(page)
+    if results:
+        await in_database(lifecycle.deliver_all, results)
+    if not hub.is_closing:
+        await in_database(_pause_listening, key.pk)
 
 
 async def stream_events(exchange: Exchange, room: str) -> None:
     """The timeline as JSON events, from the cursor on, or from now on."""
     key = await in_database(_key_of_room, exchange.request, room)
     sleeper = Sleeper()
-    sleeper.key_id = key.pk
-    hub.add_listener(key.room_id, sleeper)
+    hub.add_listener(key.room_id, key.pk, sleeper)
     watching = None
     try:
         bookmark, position = await in_database(_bookmark, exchange.request, key.room)
+        await in_database(_start_listening, key.pk)
         await exchange.open_stream(bookmark)
         watching = exchange.watch(sleeper)
         while not sleeper.is_gone and not sleeper.is_refused and not hub.is_closing:
@@ -183,13 +188,51 @@ async def stream_events(exchange: Exchange, room: str) -> None:
                 data = json.dumps(wire.message_object(entry))
                 await exchange.write(encode_event("", data, entry.pk))
                 position = entry.position
+            if not sleeper.is_gone:
+                await _hand_over(key.pk, entries)
             if not entries and not await sleeper.sleep(COMMENT_SECONDS):
                 await exchange.write(b": still here\n\n")
     finally:
-        hub.remove_listener(key.room_id, sleeper)
+        hub.remove_listener(key.room_id, key.pk, sleeper)
         if watching:
             watching.cancel()
+    if sleeper.is_gone:
+        await in_database(_stop_listening, key.pk)
     await exchange.finish()
+
+
+async def _hand_over(key_id: int, entries: list[timeline.Entry]) -> None:
+    """These went out to a stream: its key's results are delivered, its key's new questions are waited for."""
+    results = timeline.results_for(key_id, entries)
+    if results:
+        await in_database(lifecycle.deliver_all, results)
+    asked = [entry for entry in entries if isinstance(entry, Question) and entry.key_id == key_id]
+    unseen = [question.pk for question in asked if question.is_open and not question.agent_active]
+    if unseen:
+        await in_database(lifecycle.renew_leases, unseen)
+
+
+def _start_listening(key_id: int) -> None:
+    """A held poll or event stream waits for the open questions of its key."""
+    lifecycle.renew_leases(lifecycle.asked_with(key_id))
+
+
+def _pause_listening(key_id: int) -> None:
+    """The poll was answered: the agent is expected back at once."""
+    lifecycle.pause_waits(_waited_for_by_listening(key_id))
+
+
+def _stop_listening(key_id: int) -> None:
+    """The agent hung up."""
+    for question_id in _waited_for_by_listening(key_id):
+        lifecycle.wait_ended(question_id)
+
+
+def _waited_for_by_listening(key_id: int) -> list[str]:
+    """The key's open questions that nothing in this process waits for any more."""
+    if hub.is_listening(key_id):
+        return []
+    return [question_id for question_id in lifecycle.asked_with(key_id) if not hub.is_waited_for(question_id)]
 
 
 def _key_of_room(request: ASGIRequest, room: str) -> Any:

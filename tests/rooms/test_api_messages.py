@@ -287,5 +287,60 @@ def test_timeline_takes_the_same_number_of_queries_however_long(
         lifecycle.decline(ask(), ana)
         lifecycle.withdraw(ask())
         post(agent, content=f"line {number}")
+    # The first read delivers the results to the agent that asked, and has nothing to do with the length.
+    agent.get(agent.messages)
     with django_assert_num_queries(6):
         assert len(ids(agent.get(agent.messages))) == 15
+
+
+# ---- the delivery of results -----------------------------------------------------------------------------
+
+
+def delivered(question: Question) -> bool:
+    return Question.objects.get(pk=question.pk).delivered_at is not None
+
+
+def asked_by(agent: Any) -> Question:
+    body = {"question": "Deploy?", "options": ["Yes", "No"]}
+    return Question.objects.get(pk=agent.post(agent.questions, body).json()["id"])
+
+
+def test_reading_the_response_is_its_delivery(agent: Any, ana: Any) -> None:
+    question = asked_by(agent)
+    lifecycle.decline(question, ana)
+    agent.get(f"{agent.messages}?after={question.pk}")
+    assert delivered(question)
+
+
+def test_a_page_that_ends_before_the_response_delivers_nothing(agent: Any, ana: Any) -> None:
+    question = asked_by(agent)
+    post(agent, content="meanwhile")
+    lifecycle.decline(question, ana)
+    agent.get(f"{agent.messages}?limit=2")
+    assert not delivered(question)
+
+
+def test_a_reader_with_another_key_delivers_nothing(agent: Any, second_agent: Any, ana: Any) -> None:
+    question = asked_by(agent)
+    lifecycle.decline(question, ana)
+    second_agent.get(second_agent.messages)
+    assert not delivered(question)
+
+
+def test_all_results_of_a_page_are_delivered(agent: Any, ana: Any) -> None:
+    questions = [asked_by(agent) for _ in range(3)]
+    for question in questions:
+        lifecycle.decline(question, ana)
+    agent.get(agent.messages)
+    assert all(delivered(question) for question in questions)
+    revisions = [Question.objects.get(pk=question.pk).revision for question in questions]
+    assert revisions == sorted(set(revisions))
+
+
+def test_a_wait_for_messages_that_cannot_be_held_is_a_sign_of_life(agent: Any, second_agent: Any) -> None:
+    question = asked_by(agent)
+    second_agent.get(f"{second_agent.messages}?after={question.pk}&wait=5")
+    agent.get(f"{agent.messages}?after={question.pk}")
+    assert not Question.objects.get(pk=question.pk).agent_is_waiting
+    agent.get(f"{agent.messages}?after={question.pk}&wait=5")
+    assert Question.objects.get(pk=question.pk).agent_is_waiting
