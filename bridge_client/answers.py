@@ -82,13 +82,13 @@ def decide(
         if repeats_answers:
             remarks.append(answers_in_words(result.default, result.question))
         return _allow(result, result.default, tool_input, "", remarks)
+    if isinstance(result, Expired) and (waited_seconds is None or result.question.ended == "no_agent_waiting"):
+        return Undecided(expired_sentence(result.question))
     if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
         return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
-    if isinstance(result, Expired):
-        return Undecided(f"{nobody_decided(result.question)} before the question's deadline")
     if isinstance(result, StillOpen):
         return Undecided(nobody_decided_yet(result.question))
-    return Undecided("The question was taken back before it was answered")
+    return Undecided(f"{withdrawn_sentence(result.question)} before it was answered")
 
 
 def undecided_because(error: Exception) -> Undecided:
@@ -104,6 +104,23 @@ def nobody_decided(question: Question) -> str:
 def nobody_decided_yet(question: Question) -> str:
     """Why there is no answer so far."""
     return "Too few people agree so far" if question.is_voted_on else NOBODY_YET
+
+
+def expired_sentence(question: Question) -> str:
+    """Why the question ended without an answer and without its default."""
+    if question.ended == "no_agent_waiting":
+        return "The question was closed without an answer, because no agent was waiting for it any more"
+    return f"{nobody_decided(question)} before the question's deadline"
+
+
+def withdrawn_sentence(question: Question) -> str:
+    """Who took the question back, for a sentence that goes on."""
+    if question.ended == "room_archived":
+        return "The question was closed with its room"
+    if question.ended == "person":
+        name = question.ended_by.name if question.ended_by else "A person"
+        return f"{name} withdrew the question"
+    return "The question was taken back"
 
 
 def default_sentence(result: Expired) -> str:

@@ -15,9 +15,10 @@ from bridge_client.answers import (
     claude_answers,
     declined_sentence,
     default_sentence,
-    nobody_decided,
+    expired_sentence,
     nobody_decided_yet,
     undecided_because,
+    withdrawn_sentence,
 )
 from bridge_client.errors import ClientError, ProblemError
 from bridge_client.mcp_tools import WAIT
@@ -68,9 +69,9 @@ def outcome_of(result: Result) -> Outcome:
         data.update(kind=kind, by=_person(result.by), reason=result.reason)
         message = declined_sentence(result)
     elif isinstance(result, Expired):
-        message = f"{nobody_decided(question)} before the question's deadline. {DO_NOT_ASK_AGAIN}"
+        message = f"{expired_sentence(question)}. {DO_NOT_ASK_AGAIN}"
     else:
-        message = f"The question was taken back before it was answered. {DO_NOT_ASK_AGAIN}"
+        message = f"{withdrawn_sentence(question)} before it was answered. {DO_NOT_ASK_AGAIN}"
     return Outcome({**data, "message": message}, message)
 
 

@@ -64,6 +64,16 @@ class Question:
         return not self.is_open and is_known
 
     @property
+    def ended(self) -> str:
+        """Why it expired or was withdrawn, in the words of the wire; empty if neither happened."""
+        return str((self.data.get("ended") or {}).get("reason", ""))
+
+    @property
+    def ended_by(self) -> Person | None:
+        """The person who withdrew it."""
+        return Person.from_wire((self.data.get("ended") or {}).get("by"))
+
+    @property
     def result(self) -> Result:
         """What became of it so far."""
         answer = self.data.get("answer") or {}
@@ -176,7 +186,10 @@ class AskedBack(Declined):
 
 @dataclass(frozen=True)
 class Expired:
-    """The question's own deadline passed; `default` is what it named for that case, or empty."""
+    """The question's deadline passed, or it was closed because no agent waited (`question.ended`).
+
+    `default` is what the question named for its deadline, or empty.
+    """
 
     question: Question
     default: list[Choice]
@@ -184,7 +197,7 @@ class Expired:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """An agent, or whoever closed the room, took the question back."""
+    """An agent or a person took the question back, or its room was archived (`question.ended`)."""
 
     question: Question
 

@@ -22,7 +22,7 @@ from django.utils.translation import get_language, gettext
 from rooms import markup
 from rooms.care import Care, First, Lock, Vote, care_of, decided_choices
 from rooms.forms import Draft, other_field
-from rooms.models import Answer, Message, Question
+from rooms.models import Answer, EndReason, Message, Question
 from rooms.payload import Choice, Option, Prompt, parse_choices, parse_prompts
 
 CSRF_PLACE = "<!-- csrf token -->"
@@ -222,9 +222,25 @@ class Card:
                 return self._decided_by(gettext("Skipped by you"), gettext("Skipped by %(name)s"))
             case Question.Status.EXPIRED if self.answer:
                 return gettext("Expired, default used")
-            case Question.Status.EXPIRED:
+            case _:
+                return self._ending
+
+    @property
+    def _ending(self) -> str:
+        """How the question ended without a decision."""
+        ended = self.question.why_ended
+        match ended and ended["reason"]:
+            case EndReason.DEADLINE:
                 return gettext("Expired without an answer")
-            case Question.Status.WITHDRAWN:
+            case EndReason.NO_AGENT_WAITING:
+                return gettext("Closed: no agent was waiting")
+            case EndReason.ROOM_ARCHIVED:
+                return gettext("Closed: the room was archived")
+            case EndReason.PERSON if ended and ended["by"]:
+                return gettext("Withdrawn by %(name)s") % ended["by"]
+            case EndReason.PERSON:
+                return gettext("Withdrawn by an admin")
+            case EndReason.AGENT:
                 return gettext("Withdrawn by the agent")
             case _:
                 return ""

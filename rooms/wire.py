@@ -104,6 +104,13 @@ class CareObject(TypedDict):
     escalated: bool
 
 
+class EndedObject(TypedDict):
+    """Why a question expired or was withdrawn, and which person did so."""
+
+    reason: Literal["deadline", "agent", "person", "no_agent_waiting", "room_archived"]
+    by: PersonObject | None
+
+
 class QuestionObject(TypedDict):
     id: str
     room: str
@@ -121,6 +128,7 @@ class QuestionObject(TypedDict):
     revision: int
     care: CareObject | None
     answer: AnswerObject | None
+    ended: EndedObject | None
 
 
 class QuestionList(TypedDict):
@@ -228,6 +236,7 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
         "revision": question.revision,
         "care": care_object(question) if question.care else None,
         "answer": answer_object(question.answer_or_none, question.decided_by),
+        "ended": question.why_ended,  # type: ignore[typeddict-item] # a value of EndReason
     }
 
 

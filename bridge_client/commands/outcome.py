@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bridge_client import exits, terminal_text
-from bridge_client.answers import all_names, declined_sentence, nobody_decided, nobody_decided_yet
+from bridge_client.answers import (
+    all_names,
+    declined_sentence,
+    expired_sentence,
+    nobody_decided,
+    nobody_decided_yet,
+    withdrawn_sentence,
+)
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
 
 
@@ -46,10 +53,14 @@ def _remark(result: Result) -> tuple[str, int]:
         late = f"{_small(nobody_decided(result.question))} in time"
         if result.default:
             return f"{late}; this is the question's default", exits.OK
+        if result.question.ended == "no_agent_waiting":
+            return _small(expired_sentence(result.question)), exits.EXPIRED
         return late, exits.EXPIRED
     if isinstance(result, StillOpen):
         why = _small(nobody_decided_yet(result.question))
         return f"{why}; go on with: ask-bridge wait {result.question.id}", exits.EXPIRED
+    if result.question.ended in ("person", "room_archived"):
+        return withdrawn_sentence(result.question), exits.WITHDRAWN
     return "the question was withdrawn", exits.WITHDRAWN
 
 

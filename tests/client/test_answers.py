@@ -15,6 +15,7 @@ from bridge_client import (
     Question,
     StillOpen,
     Withdrawn,
+    exits,
 )
 from bridge_client.answers import (
     NOT_ANSWERED_THERE,
@@ -24,6 +25,8 @@ from bridge_client.answers import (
     choices_from_claude,
     decide,
 )
+from bridge_client.commands.outcome import report
+from bridge_client.mcp_results import outcome_of
 
 QUESTION = Question({}, "q_1", "answered")
 ANA = Person("ana", "Ana Costa")
@@ -42,6 +45,12 @@ INPUT: dict[str, Any] = {
     ],
     "metadata": {"source": "test"},
 }
+
+
+def ended(reason: str, by: "dict[str, str] | None" = None) -> Question:
+    return Question({"ended": {"reason": reason, "by": by}}, "q_1", "")
+
+
 BOTH = [Choice("Which database?", "", ["SQLite"]), Choice("Which checks?", "", ["Unit", "Browser"])]
 
 
@@ -154,6 +163,12 @@ def test_a_default_says_that_it_is_one() -> None:
         (Expired(QUESTION, []), "within 300 seconds"),
         (StillOpen(QUESTION), "within 300 seconds"),
         (Withdrawn(QUESTION), "taken back"),
+        (Expired(ended("deadline"), []), "deadline"),
+        (Expired(ended("no_agent_waiting"), []), "closed without an answer, because no agent was waiting"),
+        (Withdrawn(ended("agent")), "taken back"),
+        (Withdrawn(ended("person", {"username": "ana", "name": "Ana Costa"})), "Ana Costa withdrew"),
+        (Withdrawn(ended("person")), "A person withdrew"),
+        (Withdrawn(ended("room_archived")), "closed with its room"),
     ],
 )
 def test_nobodys_answer_is_no_answer_and_invites_no_loop(result: Any, words: str) -> None:
@@ -209,3 +224,18 @@ def test_notes_come_back() -> None:
 @pytest.mark.parametrize("answer", [None, "", "  ", 7, []])
 def test_what_was_passed_over_in_the_terminal_says_so(answer: Any) -> None:
     assert back(answer).custom_input == NOT_ANSWERED_THERE
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (Expired(ended("no_agent_waiting"), []), "no agent was waiting for it any more"),
+        (Withdrawn(ended("person", {"username": "ana", "name": "Ana Costa"})), "Ana Costa withdrew"),
+    ],
+)
+def test_commands_and_mcp_say_why_a_question_ended(
+    result: Any, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report(result, as_json=False) in (exits.EXPIRED, exits.WITHDRAWN)
+    assert words in capsys.readouterr().err
+    assert words in outcome_of(result).text

@@ -59,6 +59,7 @@ def test_new_question_comes_back_as_the_question_object(agent: Any, body: dict[s
         "revision": 1,
         "care": None,
         "answer": None,
+        "ended": None,
     }
 
 
