@@ -222,7 +222,15 @@ class RoomAdmin(NewKeyPage):
     search_fields = ("name", "slug")
     form = RoomForm
     fieldsets = (
-        (None, {"fields": ("name", "slug", "is_open", "created_at", "changed_at", "archived_at")}),
+        (
+            None,
+            {
+                "fields": (
+                    *("name", "slug", "is_open", "close_after_seconds"),
+                    *("created_at", "changed_at", "archived_at"),
+                )
+            },
+        ),
         (
             _("Careful questions"),
             {
@@ -288,7 +296,9 @@ class RoomAdmin(NewKeyPage):
     def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
         """Write what was edited and nothing else: questions move the revision on meanwhile."""
         if change:
-            obj.save(update_fields=form.changed_fields)
+            changed = [name for name in form.changed_fields if name != "close_after_seconds"]
+            obj.save(update_fields=changed)
+            lifecycle.close_questions_after(obj, obj.close_after_seconds, by=request.user)
         else:
             lifecycle.add_room(obj, by=request.user)
 
@@ -504,6 +514,8 @@ class QuestionAdmin(ReadOnlyAdmin):
         "delivered_at",
         "agent_is_waiting",
         "last_seen_at",
+        "closes_at",
+        "ended",
     )
     actions = ("withdraw",)
 

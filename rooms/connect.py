@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -19,6 +19,7 @@ from rooms import access, lifecycle, rates
 from rooms.forms import KeyForm, read_key
 from rooms.models import AgentKey, Room
 from rooms.payload import parse_ask
+from rooms.room_form import ClosingForm
 from rooms.surroundings import form, page, retry_later, surroundings, too_many_in_words
 
 # A test question is for the next minutes, not for somebody's history of open ones.
@@ -76,6 +77,21 @@ def revoke_key(request: HttpRequest, room: str) -> HttpResponse:
     return redirect("ask_bridge:connect", own_room.slug)
 
 
+@form
+def close_questions_after(request: HttpRequest, room: str) -> HttpResponse:
+    """A manager sets when questions are closed that no agent waits for."""
+    own_room = access.room_for(request.user, room)
+    if not access.may_manage(request.user, own_room):
+        raise Http404("There is no such form.")
+    form = ClosingForm(request.POST)
+    # A missing field is no wish for "never".
+    if not form.is_valid() or "close_after_seconds" not in request.POST:
+        return _connect_page(request, own_room, closing=form, status=422)
+    lifecycle.close_questions_after(own_room, form.cleaned_data["close_after_seconds"], by=request.user)
+    address = reverse("ask_bridge:connect", args=(own_room.slug,))
+    return HttpResponseRedirect(f"{address}?saved=closing#closing", status=303)
+
+
 def _own_key(request: HttpRequest, room: Room) -> AgentKey:
     """The key that the form names; to those who may not manage the room it does not exist."""
     key = room.keys.filter(lookup=read_key(request.POST)).first()
@@ -90,6 +106,7 @@ def _connect_page(
     made: tuple[AgentKey, str] | None = None,
     *,
     form: KeyForm | None = None,
+    closing: ClosingForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     # A new key is shown in this reply and never again: it is stored nowhere, not even in the session.
@@ -103,7 +120,12 @@ def _connect_page(
         "blocks": _blocks(request, room, key_text),
     }
     if context["may_manage"]:
+        shown = "" if room.close_after_seconds is None else str(room.close_after_seconds)
         context |= _keys(room)
+        context |= {
+            "closing": closing or ClosingForm(initial={"close_after_seconds": shown}),
+            "closing_was_saved": request.GET.get("saved") == "closing",
+        }
     return render(request, "ask_bridge/connect.html", context, status=status)
 
 

@@ -1,4 +1,4 @@
-"""A room as admins edit it, with the care that each of its questions gets."""
+"""A room as admins edit it, with the care that each of its questions gets; and what its managers set."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from rooms.care import (
     care_of,
 )
 from rooms.fields import InvalidPayload, parse
-from rooms.models import Room
+from rooms.models import CLOSE_AFTER_CHOICES, Room
 
 CARE_FIELDS = ("first_role", "first_people", "votes_needed", "undo_seconds", "escalate_seconds")
 
@@ -58,7 +58,7 @@ class RoomForm(forms.ModelForm):
 
     class Meta:
         model = Room
-        fields = ("name", "slug", "is_open")
+        fields = ("name", "slug", "is_open", "close_after_seconds")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -100,3 +100,14 @@ class RoomForm(forms.ModelForm):
         """The columns that were edited."""
         changed = [name for name in self.changed_data if name not in CARE_FIELDS]
         return changed if len(changed) == len(self.changed_data) else [*changed, "care"]
+
+
+class ClosingForm(forms.Form):
+    """After how many seconds without a waiting agent a question is closed; empty for never."""
+
+    close_after_seconds = forms.TypedChoiceField(
+        choices=[("" if seconds is None else str(seconds), text) for seconds, text in CLOSE_AFTER_CHOICES],
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )

@@ -69,6 +69,7 @@ urlpatterns = [
     path("rooms/<slug:room>/connect/test", connect.send_test_question, name="send-test-question"),
     path("rooms/<slug:room>/connect/rotate", connect.rotate_key, name="rotate-key"),
     path("rooms/<slug:room>/connect/revoke", connect.revoke_key, name="revoke-key"),
+    path("rooms/<slug:room>/connect/closing", connect.close_questions_after, name="close-questions-after"),
     path("rooms/<slug:room>/webhooks", webhook_page.webhooks_page, name="webhooks"),
     path("rooms/<slug:room>/webhooks/try", webhook_page.try_out, name="try-webhook"),
     path("rooms/<slug:room>/webhooks/switch", webhook_page.switch, name="switch-webhook"),
