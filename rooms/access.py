@@ -181,8 +181,13 @@ def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:
 
 def check_may_answer(user: Person, room: Room) -> None:
     """Raise MayNotAnswer to somebody who may only look."""
-    if not user.is_authenticated or not permissions().may_answer(user, room):
+    if not may_answer(user, room):
         raise MayNotAnswer
+
+
+def may_answer(user: Person, room: Room) -> bool:
+    """Whether this person may decide and write in a room that they see."""
+    return user.is_authenticated and permissions().may_answer(user, room)
 
 
 def may_manage(user: Person, room: Room) -> bool:

@@ -2,8 +2,8 @@
 
 `card-ID`, `marks-ID` and `memory-ID` replace a card or these parts of it, `unlock-ID` a card that was locked
 for this person. `question` adds an open card, `others` one that only others may decide, `entry` a line of the
-timeline, `count-ROOM` is the number of open questions that this person may decide, and after `reset` the page
-has to load anew.
+timeline, `count-ROOM` is the number of questions that an agent waits for and this person may decide, and
+after `reset` the page has to load anew.
 Two tell what is true just now: `answering-ID` who fills in a card, `here-ROOM` who has a page open.
 """
 
@@ -24,10 +24,10 @@ from rooms.permissions import permissions
 from rooms.prepared import Select
 
 ROOM = Select(lambda id: Room.objects.filter(pk=id))
-# How many are open in a room, and how many of them are careful questions.
-OPEN_COUNT = Select(
+# How many questions of a room an agent waits for, and how many of them are careful questions.
+ATTENDED_COUNT = Select(
     lambda room: (
-        Question.objects.open()
+        Question.objects.attended()
         .filter(room=room)
         .order_by()
         .values("room")
@@ -175,8 +175,8 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
         for message in changes.messages
     ]
     frames.sort(key=lambda frame: frame.revision or 0)
-    # A careful question that more people may decide now counts for more of them.
-    if any(one.care or max(one.position, one.settled_position or 0) > revision for one in changes.questions):
+    # An agent that comes or goes changes the number as much as a question that is asked, settled or unlocked.
+    if any(one.is_open or (one.settled_position or 0) > revision for one in changes.questions):
         frames.append(_count_frame(room.pk, room.slug, room.revision))
     for frame in frames:
         frame.prepare(languages)
@@ -194,20 +194,20 @@ def open_frames(room_id: int) -> tuple[int, list[AnyFrame]]:
 
 
 def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
-    """How many open questions the viewer may decide."""
-    open_count, careful_count = OPEN_COUNT.first(room=room_id) or (0, 0)
+    """How many questions an agent waits for that the viewer may decide."""
+    count, careful_count = ATTENDED_COUNT.first(room=room_id) or (0, 0)
 
-    def make(count: int) -> Frame:
-        return Frame(slug, revision, f"count-{slug}", _text(str(count)))
+    def make(number: int) -> Frame:
+        return Frame(slug, revision, f"count-{slug}", _text(str(number)))
 
     if not careful_count and permissions().lets_all_answer:
-        return make(open_count)
+        return make(count)
     restrictions = locks.restrictions_in(room_id)
 
     def choose(standing: Standing | None) -> int:
         if standing and room_id in standing.watches:
             return 0
-        return open_count - locks.count_locked(restrictions, room_id, standing)
+        return count - locks.count_locked(restrictions, room_id, standing)
 
     return FrameByStanding(choose, make)
 

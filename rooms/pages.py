@@ -1,10 +1,11 @@
 """The pages that people see. Every form works without JavaScript; with it htmx swaps single cards."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -42,6 +43,8 @@ ENTRIES_PER_PAGE = 30
 # Open cards at first, more than anybody reads at once, and the most that one page shows on demand.
 OPEN_CARDS = 100
 MOST_OPEN_CARDS = 1_000
+# So many are closed by one click: each is a transaction, and a request should end.
+CLOSE_LIMIT = 500
 
 # The newest keys; all of them are on the Connect page.
 AGENTS_SHOWN = 8
@@ -54,17 +57,38 @@ AGENTS_SHOWN = 8
 @require_safe
 def inbox(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
-    questions = Question.objects.with_answer().open().filter(room__in=rooms)
-    shown = questions.order_by("-agent_active", "asked_at")
+    questions = Question.objects.with_answer().filter(room__in=rooms)
+    attended = questions.attended().order_by("-agent_active", "asked_at")
+    unattended = questions.unattended().order_by("asked_at")
     around = surroundings(request, rooms)
-    for_others = around["locked"].condition
+    for_others, standing = around["locked"].condition, around["standing"]
+    folded = _open_cards(request, unattended, standing)
     context = {
         **around,
         "page": "inbox",
-        **_open_cards(request, shown.exclude(for_others), around["standing"]),
-        "others": _open_cards(request, shown.filter(for_others), around["standing"]),
+        **_open_cards(request, attended.exclude(for_others), standing),
+        "others": _open_cards(request, attended.filter(for_others), standing),
+        "unattended": folded,
+        "unattended_rest": folded["open_total"] - len(folded["cards"]),
+        "closed": _number(request, "closed"),
+        "close_limit": CLOSE_LIMIT,
     }
     return render(request, "ask_bridge/inbox.html", context)
+
+
+@form
+def close_unattended(request: HttpRequest) -> HttpResponse:
+    """Close what no agent waits for, in the rooms and of the questions that this person may decide."""
+    unattended = Question.objects.unattended().order_by("asked_at")
+    concerned = access.visible_rooms(request.user).filter(pk__in=unattended.order_by().values("room"))
+    rooms = [room for room in concerned if access.may_answer(request.user, room)]
+    theirs = (
+        question
+        for question in unattended.select_related("room").filter(room__in=rooms)
+        if lifecycle.may_decide(question, request.user)
+    )
+    closed = lifecycle.close_unattended(list(islice(theirs, CLOSE_LIMIT)), by=request.user)
+    return HttpResponseRedirect(f"{reverse('ask_bridge:inbox')}?closed={closed}", status=303)
 
 
 @page
@@ -87,7 +111,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     open_questions = Question.objects.with_answer().open().filter(room=own_room).order_by("position")
     around = surroundings(request, room=own_room)
     context |= around | {
-        "open_count": around["open_counts"][own_room.pk],
+        "attended_count": around["attended_counts"][own_room.pk],
         **_open_cards(request, open_questions.none() if before else open_questions, around["standing"]),
         "is_past": bool(before),
         "people": _people_here(request, own_room),

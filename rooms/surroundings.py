@@ -178,33 +178,31 @@ def surroundings(
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
     standing = locks.standing_of(request.user, rooms)
     locked = locks.locked_in(rooms, standing)
-    counts = Counter(
-        dict(
-            Question.objects.open()
-            .filter(room__in=rooms)
-            .exclude(locked.condition)
-            .order_by()
-            .values_list("room")
-            .annotate(count=Count("*"))
-        )
-    )
+    counts = attended_counts(rooms, locked)
     chosen = preferences.preferences_of(request.user)
     muted = preferences.muted_room_ids(chosen)
-    links = [{"room": link, "open_count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
+    links = [{"room": link, "count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
     return {
         "room": room,
         "stream": _stream_address(request, rooms, room),
         "room_links": links,
-        "open_counts": counts,
-        "open_total": counts.total(),
+        "attended_counts": counts,
+        "attended_total": counts.total(),
         "standing": standing,
         "locked": locked,
-        # What the tab and the rail call for: all that this person may decide, but for muted rooms.
+        # What the tab and the rail call for: all that an agent waits for and this person may decide, but for
+        # muted rooms.
         "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
         "preferences": chosen,
         "muted_room_ids": muted,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
+
+
+def attended_counts(rooms: list[Room], locked: locks.Locked) -> Counter[int]:
+    """How many questions count in the badge of each room, in the inbox and in the title of the tab."""
+    questions = Question.objects.attended().filter(room__in=rooms).exclude(locked.condition)
+    return Counter(dict(questions.order_by().values_list("room").annotate(count=Count("*"))))
 
 
 def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:

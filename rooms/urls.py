@@ -44,6 +44,7 @@ urlpatterns = [
     path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
     path("", pages.inbox, name="inbox"),
     path("stream", wsgi.stream, name="inbox-stream"),
+    path("close-unattended", pages.close_unattended, name="close-unattended"),
     path("history", history_page.history_page, name="history"),
     path("history/export", export.export, name="export"),
     path("history/export.csv", export.export_csv, name="export-csv"),

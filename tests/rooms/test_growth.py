@@ -183,6 +183,8 @@ by_size = pytest.mark.skipif(
         ("replay of 50", "ask_bridge_q_replay"),
         ("sweep, nothing due", "ask_bridge_q_due"),
         ("sweep, nothing due", "ask_bridge_q_lease"),
+        ("sweep, nothing due", "ask_bridge_q_closes"),
+        ("inbox", "ask_bridge_q_attended"),
     ],
 )
 def test_hot_queries_use_the_index_that_was_made_for_them(room: Room, deed: str, index: str) -> None:
@@ -196,6 +198,16 @@ def test_sweeps_take_what_is_due_in_the_order_of_their_index(room: Room) -> None
     seed(room, 100, open_count=50)
     plans = plans_of(Day(room), "sweep, nothing due")
     assert "TEMP B-TREE" not in plans, plans
+
+
+@by_size
+def test_the_open_questions_of_a_key_are_read_from_an_index_of_open_ones(room: Room) -> None:
+    seed(room, 100, open_count=50)
+    with recorded() as statements:
+        lifecycle.asked_with(room.keys.all()[0].pk)
+    (plan,) = [plan_of(sql, params) for sql, params in statements]
+    assert "ask_bridge_q_asker" in plan, plan
+    assert "TEMP B-TREE" not in plan, plan
 
 
 # ---- who watches -----------------------------------------------------------------------------------------

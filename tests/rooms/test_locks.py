@@ -161,7 +161,7 @@ def test_what_others_decide_does_not_count_in_the_inbox(ask: Ask, ana: Any, ben:
     page = signed_in(ben).get("/")
     context = page.context
     assert (context["calling_total"], context["open_total"]) == (1, 1)
-    assert context["open_counts"][mine.room_id] == 1
+    assert context["attended_counts"][mine.room_id] == 1
     assert "<title>(1) Inbox" in page.content.decode()
     shown, others = page.content.decode().split('id="others-decide"')
     assert f'id="card-{mine.pk}"' in shown

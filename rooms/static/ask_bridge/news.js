@@ -54,6 +54,7 @@ function unlock(card) {
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
   const timeline = document.getElementById("timeline");
-  const settled = document.querySelectorAll(":is(#open-questions, #others-decide) > .card:not(.is-open, .is-held)");
+  const lists = ":is(#open-questions, #others-decide, #unattended > .cards)";
+  const settled = document.querySelectorAll(`${lists} > .card:not(.is-open, .is-held)`);
   settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
 });
