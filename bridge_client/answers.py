@@ -82,7 +82,9 @@ def decide(
         if repeats_answers:
             remarks.append(answers_in_words(result.default, result.question))
         return _allow(result, result.default, tool_input, "", remarks)
-    if isinstance(result, Expired) and (waited_seconds is None or result.question.ended == "no_agent_waiting"):
+    if isinstance(result, Expired) and (
+        waited_seconds is None or result.question.ended == "no_agent_waiting"
+    ):
         return Undecided(expired_sentence(result.question))
     if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
         return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")

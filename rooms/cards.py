@@ -3,8 +3,8 @@
 There are few kinds of viewer: the person who answered ("Answered by you") and all others; and those who may
 decide an open question and those for whom it is locked, for one of three reasons.
 
-The form of an open card has a place for the CSRF token of the page that it is shown on; streams leave it empty,
-because with JavaScript on the token travels in a header.
+The form of an open card has a place for the CSRF token of the page that it is shown on; streams leave it
+empty, because with JavaScript on the token travels in a header.
 """
 
 from collections.abc import Mapping, Sequence

@@ -84,7 +84,7 @@ def locked_in(rooms: Collection[Room], standing: Standing) -> Locked:
 
 
 def restrictions_in(room_id: int) -> Counter[Restriction]:
-    """Who may decide the attended questions of a room that not all may decide, and how many of each there are."""
+    """Who may decide the attended questions of a room that not all may decide, with their numbers."""
     careful = _careful().filter(room=room_id, is_attended=True)
     return Counter(limits for question in careful if (limits := restriction_of(question)))
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from rooms.care import Vote, cast_at
-from rooms.models import Answer, Ending, Message, Question
+from rooms.models import Answer, Ending, EndReason, Message, Question
 from rooms.timeline import Entry
 
 # Makes an absolute address of a path, as `HttpRequest.build_absolute_uri` does.
@@ -381,10 +381,16 @@ def _chosen(choice: ChoiceObject) -> list[str]:
 def ending_content(ending: Ending) -> AskUserQuestionResponseContent:
     """The same shape for a question that ended without an answer."""
     status = ending.question.status
-    if status == Question.Status.WITHDRAWN:
-        reason = f"Withdrawn by {ending.sender}." if ending.sender else "Withdrawn."
-    else:
-        reason = "No answer came in time."
+    why = ending.question.why_ended
+    match why and why["reason"]:
+        case EndReason.NO_AGENT_WAITING:
+            reason = "Closed: no agent was waiting."
+        case EndReason.ROOM_ARCHIVED:
+            reason = "Closed: the room was archived."
+        case EndReason.DEADLINE:
+            reason = "No answer came in time."
+        case _:
+            reason = f"Withdrawn by {ending.sender}." if ending.sender else "Withdrawn."
     return {
         "questionMessageId": ending.question_id,
         "selectedOptions": [],

@@ -62,6 +62,7 @@ class Migration(migrations.Migration):
                     ("webhook_changed", "Webhook changed"),
                     ("webhook_removed", "Webhook removed"),
                     ("room_created", "Room created"),
+                    ("room_changed", "Room changed"),
                     ("room_archived", "Room archived"),
                     ("room_restored", "Room restored"),
                     ("audit_began", "Audit began"),
