@@ -162,7 +162,7 @@ def test_the_inbox_has_the_cards_of_muted_rooms(
     page.goto("/")
     expect(page.locator(f"#card-{question['id']}")).to_be_visible()
     facts = page.locator(".page-facts")
-    expect(facts).to_contain_text(f"{int(calling(page).text_content()) + 1} open")
+    expect(facts).to_contain_text(f"{int(calling(page).text_content()) + 1} waiting for you")
 
 
 def test_a_tick_asks_the_browser_for_its_permission(open_browser: OpenBrowser, choose: object) -> None:
