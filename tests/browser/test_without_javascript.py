@@ -130,4 +130,4 @@ def test_writing_to_the_agents(agent: Agent, open_browser) -> None:
     page = plain(open_browser, agent)
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Please hurry")).to_be_visible()
+    expect(page.locator(".message-text")).to_have_text("Please hurry")
