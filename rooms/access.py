@@ -21,7 +21,7 @@ from rooms.care import Care
 from rooms.database import optional_writes, writing
 from rooms.fields import FieldError, InvalidPayload
 from rooms.ids import ALPHABET
-from rooms.lifecycle import Person
+from rooms.lifecycle import Person, name_of
 from rooms.models import (
     AgentKey,
     AgentKeyQuerySet,
@@ -46,6 +46,9 @@ KEY_PURPOSE = "ask_bridge.agent_key"
 LAST_USED_PRECISION = timedelta(minutes=1)
 # Time to put the new key in place on every machine, and short enough that the old one is not forgotten there.
 OVERLAP = timedelta(days=1)
+
+# A room has a few. Pages name three and count the others.
+MOST_MANAGERS = 100
 
 
 # What every call of an agent and every click begins with.
@@ -193,6 +196,12 @@ def may_answer(user: Person, room: Room) -> bool:
 def may_manage(user: Person, room: Room) -> bool:
     """Whether this person may create the room's keys."""
     return user.is_authenticated and permissions().may_manage(user, room)
+
+
+def manager_names(room: Room) -> list[str]:
+    """Who looks after the room, for all who see it."""
+    managers = permissions().managers(room)[:MOST_MANAGERS]
+    return sorted((name_of(user) for user in managers if user.is_active), key=str.casefold)
 
 
 def user_of_session(session_key: str | None) -> Person:

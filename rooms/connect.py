@@ -114,6 +114,7 @@ def _connect_page(
     context: dict[str, Any] = {
         **surroundings(request, room=room),
         "may_manage": access.may_manage(request.user, room),
+        "managers": access.manager_names(room),
         "form": form or KeyForm(),
         "key": key,
         "key_text": key_text,

@@ -116,6 +116,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "is_past": bool(before),
         "people": _people_here(request, own_room),
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
+        "managers": access.manager_names(own_room),
         "nonce": ids.new_nonce(),
         "sent": _sent_message(request, own_room),
     }

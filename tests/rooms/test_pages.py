@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.test import Client
 
 from rooms import cards, lifecycle
-from rooms.models import Answer, Question, Room
+from rooms.models import Answer, Membership, Question, Room
 
 TEXT = "Which database should we use?"
 
@@ -207,3 +208,27 @@ def test_a_text_without_a_tick_still_counts(browser: Client, ask: Callable[..., 
     first, second = Answer.objects.get(question=question).choices
     assert (first["selectedOptions"], first["customInput"]) == (["Unit"], "License scan")
     assert (second["selectedOptions"], second["customInput"]) == ([], "On Friday")
+
+
+# ---- who manages a room ------------------------------------------------------------------------------------
+
+
+def manage(room: Room, *names: str) -> None:
+    for name in names:
+        first, _, last = name.partition(" ")
+        user = get_user_model().objects.create_user(name.replace(" ", "-"), first_name=first, last_name=last)
+        Membership.objects.create(room=room, user=user, role=Membership.Role.MANAGER)
+
+
+def test_members_see_who_manages_a_room(browser: Client, room: Room) -> None:
+    assert "Managed by the admins of this site" in browser.get("/rooms/ops").content.decode()
+    manage(room, "Zoe Zimmer", "eva <b>")
+    gone = get_user_model().objects.create_user("gone", is_active=False)
+    Membership.objects.create(room=room, user=gone, role=Membership.Role.MANAGER)
+    for address in ("/rooms/ops", "/rooms/ops/connect"):
+        assert "Managed by eva &lt;b&gt;, Zoe Zimmer<" in browser.get(address).content.decode()
+
+
+def test_many_managers_are_named_in_part(browser: Client, room: Room) -> None:
+    manage(room, "Ada", "Bea", "Cid", "Dan", "Eva")
+    assert "Managed by Ada, Bea, Cid and 2 more" in browser.get("/rooms/ops").content.decode()
