@@ -8,11 +8,11 @@ from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django.utils.translation import get_language, gettext, ngettext
 
-from rooms import mails, notice_tests, notices, rates, webpush, wishes
+from rooms import mails, notice_tries, notices, rates, webpush, wishes
 from rooms.database import writing
 from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
 from rooms.models.notices import AT_ONCE, OFF
-from rooms.notice_tests import Tried
+from rooms.notice_tries import Tried
 
 AS_ELSEWHERE = ""
 # Of nobody's hands: more rows than this come from a script.
@@ -171,7 +171,7 @@ def try_out(request: HttpRequest) -> Tried:
 def _try_mail(user: Any) -> Tried:
     if not notices.address_of(user):
         return {"channel": "mail", "problem": gettext("Your account has no mail address.")}
-    return notice_tests.queue([notices.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
+    return notice_tries.queue([notices.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
 
 
 def _try_push(user: Any) -> Tried:
@@ -179,4 +179,4 @@ def _try_push(user: Any) -> Tried:
     if not devices:
         return {"channel": "push", "problem": gettext("Add a device first.")}
     now = timezone.now()
-    return notice_tests.queue([notices.push_row(Notice.Kind.TEST, None, device, now) for device in devices])
+    return notice_tries.queue([notices.push_row(Notice.Kind.TEST, None, device, now) for device in devices])

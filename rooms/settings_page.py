@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import get_language_info
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, notice_settings, notice_tests, preferences, rates
+from rooms import access, notice_settings, notice_tries, preferences, rates
 from rooms.models import Preferences, Room
 from rooms.surroundings import form, is_htmx, page, surroundings
 
@@ -19,7 +19,7 @@ from rooms.surroundings import form, is_htmx, page, surroundings
 def settings_page(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     if request.method != "POST":
-        tried = notice_tests.of_page(request)
+        tried = notice_tries.of_page(request)
         return _page(request, rooms, was_saved="saved" in request.GET, tried=tried)
     filled = notice_settings.read(request, rooms) if "notices" in request.POST else None
     if filled and filled.errors:
@@ -83,10 +83,10 @@ def try_out(request: HttpRequest) -> HttpResponse:
         tried = notice_settings.try_out(request)
     except rates.TooMany as over:
         if is_htmx(request):
-            return notice_tests.too_many(request, over)
+            return notice_tries.too_many(request, over)
         raise
     if is_htmx(request):
-        return notice_tests.part(request, tried)
+        return notice_tries.part(request, tried)
     if "query" in tried:
         return _see(f"{reverse('ask_bridge:settings')}?{tried['query']}#settings-notices")
     return _page(request, list(access.visible_rooms(request.user)), tried=tried)

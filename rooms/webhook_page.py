@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from rooms import access, notice_tests, notices, outgoing, rates, webhooks
+from rooms import access, notice_tries, notices, outgoing, rates, webhooks
 from rooms.conf import setting
 from rooms.models import Notice, Room, Webhook
 from rooms.surroundings import form, is_htmx, page, surroundings
@@ -45,7 +45,7 @@ def webhooks_page(request: HttpRequest, room: str) -> HttpResponse:
     own_room = _own_room(request, room)
     if request.method == "POST":
         return _add(request, own_room)
-    return _page(request, own_room, form=WebhookForm(), tried=notice_tests.of_page(request))
+    return _page(request, own_room, form=WebhookForm(), tried=notice_tries.of_page(request))
 
 
 def _add(request: HttpRequest, room: Room) -> HttpResponse:
@@ -73,12 +73,12 @@ def try_out(request: HttpRequest, room: str) -> HttpResponse:
         rates.check_tests(request.user)
     except rates.TooMany as over:
         if is_htmx(request):
-            return notice_tests.too_many(request, over)
+            return notice_tries.too_many(request, over)
         raise
     row = notices.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), request.user)
-    tried = notice_tests.queue([row])
+    tried = notice_tries.queue([row])
     if is_htmx(request):
-        return notice_tests.part(request, tried)
+        return notice_tries.part(request, tried)
     page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#webhook-{webhook.pk}"
     return HttpResponseRedirect(page, status=303)
 
