@@ -23,6 +23,8 @@ DEBUG = False
 
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS")
 SECRET_KEY = env.text("SECRET_KEY")
+# Earlier ones, which still open sessions, agent keys, webhooks and the audit.
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 
 if PRODUCTION:
     # It signs logins and agent keys: a word that somebody made up can be guessed without asking us.
@@ -30,6 +32,11 @@ if PRODUCTION:
         raise ImproperlyConfigured(
             "PRODUCTION=1 needs SECRET_KEY: a random text of 32 characters or more, such as "
             'python3 -c "import secrets; print(secrets.token_urlsafe(50))" makes.'
+        )
+    if any(len(key) < 32 for key in SECRET_KEY_FALLBACKS):
+        raise ImproperlyConfigured(
+            "SECRET_KEY_FALLBACKS takes earlier values of SECRET_KEY, separated by commas: each has 32 "
+            "characters or more."
         )
     if not ALLOWED_HOSTS:
         raise ImproperlyConfigured(

@@ -36,7 +36,7 @@ from rooms.models import (
 from rooms.permissions import permissions
 from rooms.prepared import Select
 from rooms.scopes import DEFAULT_SCOPES, Scope, in_order
-from rooms.seals import is_seal_of, seal
+from rooms.seals import is_seal_of, needs_renewal, seal
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
 LOOKUP_CHARACTERS = 10
@@ -294,9 +294,15 @@ def key_from_header(authorization: str) -> AgentKey:
     if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
         raise BadKey
     now = timezone.now()
+    changes: dict[str, Any] = {}
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
+        changes["last_used_at"] = now
+    if needs_renewal(KEY_PURPOSE, secret, key.digest):
+        # Only now is its secret at hand: from here on the key works without the old SECRET_KEY.
+        changes |= {"digest": seal(KEY_PURPOSE, secret), "last_used_at": now}
+    if changes:
         with optional_writes(), writing():
-            AgentKey.objects.filter(pk=key.pk).update(last_used_at=now)
+            AgentKey.objects.filter(pk=key.pk).update(**changes)
     return key
 
 

@@ -19,6 +19,11 @@ def is_seal_of(purpose: str, text: str, given: str) -> bool:
     return any(hmac.compare_digest(seal(purpose, text, key), given) for key in signing_keys)
 
 
+def needs_renewal(purpose: str, text: str, given: str) -> bool:
+    """Whether a seal of this text was made with a key before the present one."""
+    return bool(settings.SECRET_KEY_FALLBACKS) and not hmac.compare_digest(seal(purpose, text), given)
+
+
 class CannotUnlock(Exception):
     """Locked with a SECRET_KEY that this site no longer knows."""
 
@@ -33,6 +38,11 @@ def unlock(purpose: str, locked: str) -> str:
         return _locks(purpose).decrypt(locked.encode()).decode()
     except InvalidToken:
         raise CannotUnlock from None
+
+
+def relock(purpose: str, locked: str) -> str:
+    """The same text, locked with the present SECRET_KEY."""
+    return lock(purpose, unlock(purpose, locked))
 
 
 def _locks(purpose: str) -> MultiFernet:

@@ -17,7 +17,7 @@ from rooms.database import writing
 from rooms.letters import Letter
 from rooms.lifecycle import Person
 from rooms.models import Notice, Question, Room, Webhook
-from rooms.seals import CannotUnlock, lock, unlock
+from rooms.seals import CannotUnlock, lock, relock, unlock
 
 PURPOSE = "ask_bridge.webhook"
 SECRET_BYTES = 32
@@ -73,6 +73,22 @@ def record(action: Action, webhook: Webhook, by: Person | None, **details: Any) 
     """What leaves the site is everybody's business: who sent it where, though not the whole address."""
     named = {"label": webhook.label, "host": webhook.host, **details}
     audit.record(action, webhook.room, audit.actor_of(by), str(webhook.pk), **named)
+
+
+@writing()
+def relock_all() -> tuple[int, int]:
+    """Encrypt all addresses and secrets with the present SECRET_KEY; how many, and how many could not be."""
+    renewed = lost = 0
+    for webhook in Webhook.objects.select_for_update():
+        try:
+            webhook.locked_address = relock(PURPOSE, webhook.locked_address)
+            webhook.locked_secret = relock(PURPOSE, webhook.locked_secret)
+        except CannotUnlock:
+            lost += 1
+            continue
+        webhook.save(update_fields=["locked_address", "locked_secret"])
+        renewed += 1
+    return renewed, lost
 
 
 # ---- what is sent ----------------------------------------------------------------------------------------

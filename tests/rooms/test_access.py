@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
+from django.db import connection
 from django.http import Http404
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from rooms import access, lifecycle
 from rooms.models import AgentKey, Membership, Question, Room
@@ -150,12 +152,30 @@ def test_secret_of_another_key_does_not_fit(key: Key, room: Room) -> None:
 
 
 def test_key_survives_a_rotation_of_the_secret_key(key: Key, settings: Any) -> None:
-    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY_FALLBACKS = ["older still", settings.SECRET_KEY]
     settings.SECRET_KEY = "a new one"
     assert access.key_from_header(f"Bearer {key[1]}") == key[0]
+
+
+def test_key_that_was_used_needs_the_old_secret_key_no_more(key: Key, room: Room, settings: Any) -> None:
+    _, unused = access.create_key(room, label="unused")
+    access.key_from_header(f"Bearer {key[1]}")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "a new one"
+    access.key_from_header(f"Bearer {key[1]}")
     settings.SECRET_KEY_FALLBACKS = []
+    assert access.key_from_header(f"Bearer {key[1]}") == key[0]
     with pytest.raises(access.BadKey):
+        access.key_from_header(f"Bearer {unused}")
+
+
+def test_key_is_sealed_anew_once(key: Key, settings: Any) -> None:
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "a new one"
+    access.key_from_header(f"Bearer {key[1]}")
+    with CaptureQueriesContext(connection) as queries:
         access.key_from_header(f"Bearer {key[1]}")
+    assert not [query for query in queries if query["sql"].startswith("UPDATE")]
 
 
 def test_revoking_counts_living_keys_only(key: Key, room: Room) -> None:

@@ -6,9 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -84,6 +86,27 @@ def test_what_is_locked_survives_a_rotated_secret_key(
     newest = Notice.objects.order_by("-pk")[0]
     assert newest.last_error.startswith("Its address was locked with another SECRET_KEY")
     assert newest.failed_at
+
+
+def test_relocked_webhooks_need_the_old_secret_key_no_more(room: Room, ana: Any, settings: Any) -> None:
+    url = "https://hooks.example.org/services/T0"
+    webhooks.add(room, ana, url=url, label="x")
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another" * 10
+    printed = StringIO()
+    call_command("relock_webhooks", stdout=printed)
+    assert printed.getvalue() == "Webhooks encrypted with the present SECRET_KEY: 1.\n"
+    settings.SECRET_KEY_FALLBACKS = []
+    webhook = Webhook.objects.get()
+    assert seals.unlock(webhooks.PURPOSE, webhook.locked_address) == url
+    assert seals.unlock(webhooks.PURPOSE, webhook.locked_secret).startswith("abw_")
+
+
+def test_webhooks_of_an_unknown_secret_key_are_counted(room: Room, ana: Any, settings: Any) -> None:
+    webhooks.add(room, ana, url="https://hooks.example.org/", label="x")
+    settings.SECRET_KEY = "another" * 10
+    with pytest.raises(CommandError, match="can read: 1"):
+        call_command("relock_webhooks", stdout=StringIO())
 
 
 # ---- shapes ----------------------------------------------------------------------------------------------

@@ -61,6 +61,17 @@ def test_production_requires_secret_and_hosts(manage: Manage, given: dict[str, s
     assert done.stderr.count("\n") == 1
 
 
+def test_earlier_secret_keys_are_read_and_short_ones_refused(manage: Manage) -> None:
+    good = {"PRODUCTION": "1", "SECRET_KEY": "n" * 50, "ALLOWED_HOSTS": "ask.example.org"}
+    show = "from django.conf import settings; print(settings.SECRET_KEY_FALLBACKS == ['o' * 40, 'p' * 40])"
+    done = manage("shell", "-v0", "-c", show, SECRET_KEY_FALLBACKS=f"{'o' * 40}, {'p' * 40}", **good)
+    assert done.stdout.strip() == "True", done.stderr
+    done = manage("check", SECRET_KEY_FALLBACKS="hunter2", **good)
+    assert done.returncode != 0
+    assert "SECRET_KEY_FALLBACKS" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
 def test_production_passes_the_deployment_checks(manage: Manage) -> None:
     done = manage(
         "check",
