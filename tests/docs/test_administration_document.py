@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -25,6 +24,10 @@ def test_every_command_does_what_it_says(db: None, capsys: pytest.CaptureFixture
         ("lobby", True),
         ("demo", True),
     }
-    keys: Any = AgentKey.objects.filter(room__slug="ops").order_by("pk").values_list("label", "expires_at")
-    assert [(label, bool(expires)) for label, expires in keys] == [("deploy-bot", False), ("night-job", True)]
+    keys = AgentKey.objects.filter(room__slug="ops").order_by("pk")
+    assert [(key.label, bool(key.expires_at), key.scopes) for key in keys] == [
+        ("deploy-bot", False, ["ask", "terminal"]),
+        ("night-job", True, ["ask"]),
+        ("Chat bot", False, ["answer"]),
+    ]
     assert capsys.readouterr().out.splitlines()[-1].startswith("All is well")
