@@ -40,6 +40,8 @@ TABLE = """
 /logout/                                     POST   login login login login login login login login
 
 /                                            GET    login 200   200   200   200   login login login
+/close-unattended                            GET    login 302   302   302   302   login login login
+/close-unattended                            POST   login 303   303   303   303   login login login
 /history                                     GET    login 200   200   200   200   login login login
 /history/export                              GET    login 200   200   200   200   login login login
 /history/export.csv                          GET    login 200   200   200   200   login login login
@@ -82,6 +84,8 @@ TABLE = """
 /rooms/{room}/connect/rotate                 POST   login 404   404   404   404   login login login
 /rooms/{room}/connect/revoke                 GET    login 302   302   302   302   login login login
 /rooms/{room}/connect/revoke                 POST   login 404   404   404   404   login login login
+/rooms/{room}/connect/closing                GET    login 302   302   302   302   login login login
+/rooms/{room}/connect/closing                POST   login 404   404   422   422   login login login
 /rooms/{room}/webhooks                       GET    login 404   404   200   200   login login login
 /rooms/{room}/webhooks                       POST   login 404   404   422   422   login login login
 /rooms/{room}/webhooks/try                   GET    login 302   302   302   302   login login login
