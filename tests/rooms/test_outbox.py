@@ -157,10 +157,12 @@ def test_what_an_agent_writes_is_neither_header_nor_markup(
 ) -> None:
     prompt = {
         "question": "Click\r\nBcc: victim@example.org\r\n\r\n<script>alert(1)</script> **now**?",
-        "header": "A\nB: <b>c</b>",
         "options": ["<img src=x>", "b"],
     }
-    ask(questions=[prompt], agent={"name": "bot\u2028<i>x</i>"})
+    question = ask(questions=[prompt], agent={"name": "bot\u2028<i>x</i>"})
+    # As it may be stored from before headers had to be one line.
+    prompts = [{**question.prompts[0], "header": "A\nB: <b>c</b>"}]
+    Question.objects.filter(pk=question.pk).update(prompts=prompts)
     go_round()
     [mail] = post.mails
     assert mail["Bcc"] is None
