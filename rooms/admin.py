@@ -164,7 +164,7 @@ class NewKeyForm(forms.ModelForm):
     """What can be said about a key when it is made."""
 
     scopes = forms.MultipleChoiceField(
-        label=_("scopes"),
+        label=_("Scopes"),
         choices=Scope.choices,
         initial=default_scopes,
         required=False,

@@ -126,7 +126,7 @@ class KeyForm(forms.Form):
     )
     scopes = forms.TypedChoiceField(
         choices=[
-            ("", _("asks and reports what was chosen in the terminal")),
+            ("", _("asks and reports the terminal")),
             ("ask", _("only asks")),
             ("answer", _("answers for named people, such as a chat bot")),
             ("ask answer", _("asks, and answers for named people")),
