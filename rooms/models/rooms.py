@@ -72,6 +72,14 @@ class Room(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def save(self, *args: Any, **options: Any) -> None:
+        """Leave alone what every change in the room moves on, while an instance of it is in memory."""
+        if not self._state.adding and not args and not options.keys() & {"update_fields", "force_insert"}:
+            moving = {"id", "revision", "audit_head", "audit_previous"}
+            loaded = {field.name for field in self._meta.concrete_fields if field.attname in self.__dict__}
+            options["update_fields"] = loaded - moving
+        super().save(*args, **options)
+
 
 class Membership(models.Model):
     class Role(models.TextChoices):

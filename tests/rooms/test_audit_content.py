@@ -214,6 +214,15 @@ def test_entries_that_follow_the_same_one_are_found(room: Room) -> None:
     assert findings() == [f"The entries {first.pk} and {second.pk} in ops follow the same one."]
 
 
+def test_saving_a_room_that_was_read_earlier_leaves_the_chain_alone(ask: Asking, room: Room) -> None:
+    ask()
+    room.name = "Operations and more"
+    room.save()
+    ask()
+    assert Room.objects.get().name == "Operations and more"
+    assert verify().startswith("All is well")
+
+
 def test_ids_need_not_follow_the_chain(careful: Question) -> None:
     """The clocks of several machines disagree by a moment."""
     chains = Chains()
