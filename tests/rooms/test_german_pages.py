@@ -5,7 +5,7 @@ What people and agents wrote is marked, so that every other word on a page has t
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from rooms import access, frames, history, lifecycle, recalling, wishes
+from rooms import access, frames, history, lifecycle, outbox, recalling, wishes
 from rooms.letters import letter_about
 from rooms.models import (
     Answer,
@@ -316,9 +316,12 @@ def test_webhooks_are_german(manager: Client, settings: Any) -> None:
     with receiving() as receiver:
         added = manager.post(page, {**filled, "url": receiver.url, "on_settled": "on"})
         assert "Geheimnis kopieren" in added.content.decode()
-        tried = manager.post(f"{page}/try", {"webhook": Webhook.objects.get().pk})
-        assert "Gesendet und angenommen." in tried.content.decode()
-    Webhook.objects.update(host="¤host", is_enabled=False)
+        tried = manager.post(f"{page}/try", {"webhook": Webhook.objects.get().pk}).url
+        assert foreign_words(manager.get(tried).content.decode()) == set()
+        outbox.send_due()
+        assert "Gesendet und angenommen." in manager.get(tried).content.decode()
+    soon = timezone.now() + timedelta(minutes=1)
+    Webhook.objects.update(host="¤host", is_enabled=False, failures=5, paused_until=soon)
     for reply in (
         manager.get(page),
         manager.post(page, {**filled, "url": "ftp://example.org"}),
