@@ -115,7 +115,7 @@ def test_everything_is_german_without_javascript(agent: Agent, open_browser: Ope
     page.get_by_text("Rückfrage", exact=True).click()
     page.get_by_label("Rückfrage an den Agenten").fill("Wie groß wird sie?")
     page.get_by_role("button", name="An den Agenten senden").click()
-    expect(page.get_by_text("Eigene Rückfrage")).to_be_visible()
+    expect(page.get_by_role("article").get_by_text("Eigene Rückfrage")).to_be_visible()
     expect(page.get_by_text("„Wie groß wird sie?“")).to_be_visible()
 
 
