@@ -109,6 +109,17 @@ class World:
             "from rooms.care import Care; from rooms.models import Room; "
             f"Room.objects.filter(slug={agent.room!r}).update(care=Care(**{care!r}).model_dump())"
         )
+        self._run(script)
+
+    def let_escalate(self, question: Any) -> None:
+        """As if the time of those who are asked first was over; the site's next sweep sees it."""
+        script = (
+            "from django.utils import timezone; from rooms.models import Question; "
+            f"Question.objects.filter(pk={question['id']!r}).update(escalates_at=timezone.now())"
+        )
+        self._run(script)
+
+    def _run(self, script: str) -> None:
         done = run_manage(self.environment, "shell", "-v0", "-c", script)
         assert done.returncode == 0, done.stderr
 

@@ -83,7 +83,11 @@ class Gallery:
         self.voting = self.ask(
             SINGLE, care={"votes": {"needed": 2, "of": ["ana", "ben"]}, "undo_seconds": 60}
         )
-        self.held = self.ask(SINGLE, care={"first": "ben", "undo_seconds": 300})
+        self.held = self.ask(SINGLE, care={"undo_seconds": 300})
+        self.locked = self.ask(
+            SINGLE, MULTIPLE, PREVIEWS, care={"first": {"people": ["ben"], "role": "manager"}}
+        )
+        self.for_voters = self.ask(SINGLE, care={"votes": {"needed": 2, "of": ["ben", "cleo"]}})
         agent.wait(self.gone["id"], seconds=0.1)
         agent.call("DELETE", f"/api/v1/questions/{self.gone['id']}/wait")
         self._settle()
@@ -169,10 +173,16 @@ class Gallery:
         card.get_by_text("Add a note").click()
         card.get_by_label("Note for the agent").fill("Not before Friday")
         card = self.card(page, self.refused)
+        card.get_by_role("checkbox", name="Other").check()
         card.get_by_role("button", name="Submit").click()
         eventually(lambda: page.title() and self.refused["id"] in held)
         held.pop(self.refused["id"]).continue_()
         expect(card.get_by_role("alert")).to_contain_text("needs an option")
+        expect(card.get_by_text("Other needs a text of your own")).to_be_visible()
+        expect(
+            self.card(page, self.locked).get_by_text("Only ben and managers can answer this")
+        ).to_be_visible()
+        expect(self.card(page, self.for_voters).get_by_text("Only ben and cleo vote")).to_be_visible()
         card.get_by_text("Ask back").click()
         self.bridge.person("ben").post(f"/rooms/{self.agent.room}/questions/{self.gone['id']}/answering", {})
         expect(page.get_by_text("Ben Okafor is answering")).to_be_visible()

@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.actors import Agent
 from tests.browser.listening import until_listening
 from tests.browser.test_the_whole_path import click_when_settled
+from tests.world import World
 
 RoomPage = Callable[..., Page]
 
@@ -49,10 +50,10 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
 
 
 def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
-    agent: Agent, room_page: RoomPage
+    agent: Agent, bridge: World, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
-    question = agent.ask(care={"first": "ben", "escalate_seconds": 12})
+    question = agent.ask(care={"first": "ben"})
     card = ana.get_by_role("article")
     expect(card).to_contain_text("Asked first: ben")
     expect(card.locator(".lock")).to_have_text(
@@ -63,7 +64,7 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     expect(card.get_by_text("Skip", exact=True)).to_have_count(0)
     expect(ben.get_by_role("radio", name="SQLite")).to_be_enabled()
     # A click and the keyboard choose nothing.
-    card.get_by_text("SQLite", exact=True).click()
+    card.get_by_text("SQLite", exact=True).click(force=True)
     card.focus()
     ana.keyboard.press("2")
     ana.keyboard.press("Enter")
@@ -72,7 +73,8 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     # What Ben has begun stays as it is when the question is opened to all.
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").fill("half a thought")
-    expect(card).to_contain_text("Managers were told", timeout=30_000)
+    bridge.let_escalate(question)
+    expect(card).to_contain_text("Managers were told")
     expect(card).to_be_focused()
     expect(ben.get_by_role("article")).to_contain_text("Managers were told")
     expect(ben.get_by_label("Your own answer")).to_have_value("half a thought")
@@ -81,20 +83,19 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
 
 
 def test_a_question_for_others_moves_into_the_inbox_when_it_is_opened_to_all(
-    agent: Agent, open_browser: Callable[..., BrowserContext]
+    agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]
 ) -> None:
     page = open_browser("ana").new_page()
     page.goto("/")
     until_listening(page)
-    question = agent.ask(care={"first": "ben", "escalate_seconds": 8})
+    question = agent.ask(care={"first": "ben"})
     card = page.locator(f"#others-decide #card-{question['id']}")
     expect(page.get_by_role("heading", name="Others decide")).to_be_visible()
     expect(card).to_contain_text("Only ben can answer this")
     rail = page.locator(f'.rail-link[data-room="{agent.room}"] .count')
     expect(rail).to_have_text("0")
-    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text(
-        "Managers were told", timeout=30_000
-    )
+    bridge.let_escalate(question)
+    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text("Managers were told")
     expect(card).to_have_count(0)
     expect(rail).to_have_text("1")
 

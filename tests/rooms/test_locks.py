@@ -134,7 +134,8 @@ def test_who_may_not_decide_yet_sees_why_before_a_click(
     assert re.search(sentence, text_of(page))
     html = page.content.decode()
     assert f'aria-describedby="lock-{question.pk}"' in html
-    assert re.search(r'<fieldset class="prompt" disabled', html)
+    options = re.findall(r'<input [^>]*name="choice-0"[^>]*>', html)
+    assert [option.endswith("disabled>") for option in options] == [True, True]
     assert f"questions/{question.pk}/answer" not in html
     assert "Skip this question" not in html
     # Who decides has the form.

@@ -33,22 +33,27 @@ function tell(name) {
   news.push(name);
 }
 
-document.addEventListener("ask-bridge:news", ({ detail: { event } }) => event.startsWith("card-") && tell(event));
-document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
-  if (type === "question") welcome(target.lastElementChild);
-  if (type.startsWith("unlock-")) unlock(document.getElementById(type.replace("unlock", "card")));
-});
-
 function welcome(card) {
   sight.observe(card);
   tell("question");
 }
 
-// A card that others had to decide is as good as new, and stands among those that this person can answer.
-function unlock(card) {
+// A card that others had to decide is as good as new, and goes to those that this person can answer.
+function unlock(id) {
+  const card = document.getElementById(id);
   if (card.closest("#others-decide")) document.getElementById("open-questions").append(card);
   welcome(card);
 }
+
+document.addEventListener("ask-bridge:news", ({ detail: { event } }) => {
+  if (event.startsWith("card-")) tell(event);
+  const [, id] = /^unlock-(.*)/.exec(event) ?? [];
+  // Once htmx has put it there.
+  if (document.querySelector(`#card-${id}.is-locked`)) setTimeout(() => unlock(`card-${id}`));
+});
+document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
+  if (type === "question") welcome(target.lastElementChild);
+});
 
 // Settled cards make room for open ones when nobody looks.
 document.addEventListener("visibilitychange", () => {
