@@ -14,8 +14,8 @@ TEMPLATES = [*ROOT.glob("rooms/templates/**/*.html"), *ROOT.glob("templates/**/*
 SCRIPTS = sorted(STATIC.glob("*.js"))
 
 
-def test_all_our_javascript_weighs_under_16_kb() -> None:
-    assert sum(len(gzip.compress(script.read_bytes())) for script in SCRIPTS) < 16 * 1024
+def test_all_our_javascript_weighs_under_20_kb() -> None:
+    assert sum(len(gzip.compress(script.read_bytes())) for script in SCRIPTS) < 20 * 1024
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
