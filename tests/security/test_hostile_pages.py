@@ -169,7 +169,10 @@ class Attack:
 
     def _ask_about(self, texts: list[str]) -> Any:
         prompts = [
-            {"question": f"{next(self.number)} {text}", "options": [f"A {text}"[:200], f"B {text}"[:200]]}
+            {
+                "question": f"{next(self.number)} {text}",
+                "options": [f"{letter} {as_caption(text)}"[:200] for letter in "AB"],
+            }
             for text in texts
         ]
         question = self.agents["settled"].ask(questions=prompts)
