@@ -163,7 +163,7 @@ def test_a_default_says_that_it_is_one() -> None:
         (Expired(QUESTION, []), "within 300 seconds"),
         (StillOpen(QUESTION), "within 300 seconds"),
         (Withdrawn(QUESTION), "taken back"),
-        (Expired(ended("deadline"), []), "deadline"),
+        (Expired(ended("deadline"), []), "within 300 seconds"),
         (Expired(ended("no_agent_waiting"), []), "closed without an answer, because no agent was waiting"),
         (Withdrawn(ended("agent")), "taken back"),
         (Withdrawn(ended("person", {"username": "ana", "name": "Ana Costa"})), "Ana Costa withdrew"),

@@ -74,7 +74,7 @@ def test_a_question_is_closed_a_day_after_its_agent_left(stale: Question) -> Non
     lifecycle.sweep()
     closed = read(stale)
     assert closed.status == "expired"
-    assert closed.ending == {"reason": "no_agent_waiting", "by": None}
+    assert closed.why_ended == {"reason": "no_agent_waiting", "by": None}
     assert closed.delivered_at is None
     entry = AuditEntry.objects.get(action="expired", subject=stale.pk)
     assert (entry.actor_type, entry.details) == ("system", {"reason": "no_agent_waiting"})
@@ -130,7 +130,7 @@ def test_a_question_can_be_answered_until_it_is_closed(stale: Question, ana: Any
     with pytest.raises(lifecycle.AlreadySettled):
         lifecycle.close_stale(stale)
     assert read(stale).status == "declined"
-    assert read(stale).ending is None
+    assert read(stale).why_ended is None
 
 
 # ---- the room's time -------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_every_end_says_its_reason(agent: Any, room: Room, ana: Any, overdue: Qu
     verbs[ends]()
     by_ana = {"username": "ana", "name": "Ana Costa"}
     ended = {"reason": ends, "by": by_ana if ends in ("person", "room_archived") else None}
-    assert read(overdue).ending == ended
+    assert read(overdue).why_ended == ended
     card = cards.render_card(read(overdue))
     outcomes = {
         "deadline": "Expired without an answer",
@@ -250,7 +250,7 @@ def test_a_decision_has_no_end_beside_its_answer(agent: Any, question: Question,
 def test_rows_from_before_say_what_is_known(question: Question) -> None:
     lifecycle.withdraw(question)
     Question.objects.update(ended=None)
-    assert read(question).ending == {"reason": "agent", "by": None}
+    assert read(question).why_ended == {"reason": "agent", "by": None}
 
 
 # ---- sites from before -----------------------------------------------------------------------------------
@@ -278,5 +278,5 @@ def test_an_upgrade_gives_open_questions_a_day_and_names_who_withdrew(
     assert closes_at is not None
     assert closes_at > timezone.now() + DAY - timedelta(minutes=5)
     assert read(waited_for).closes_at is None
-    assert read(taken_back).ending == {"reason": "agent", "by": None}
-    assert read(withdrawn).ending == {"reason": "person", "by": {"username": "ana", "name": "ana"}}
+    assert read(taken_back).why_ended == {"reason": "agent", "by": None}
+    assert read(withdrawn).why_ended == {"reason": "person", "by": {"username": "ana", "name": "ana"}}

@@ -103,8 +103,8 @@ def test_an_ask_and_a_click_take_no_statement_more_than_they_need(room: Room) ->
         "SELECT agentkey",
         "SELECT question",  # how many within this minute
         "UPDATE room",
-        "INSERT question",
         "INSERT auditentry",
+        "INSERT question",
     ]
     assert statements_of(day, "answer") == [
         "SELECT session",
@@ -113,9 +113,9 @@ def test_an_ask_and_a_click_take_no_statement_more_than_they_need(room: Room) ->
         "SELECT membership",
         "SELECT answer",  # how many within this minute
         "UPDATE room",
+        "INSERT auditentry",
         "UPDATE question",
         "INSERT answer",
-        "INSERT auditentry",
     ]
 
 

@@ -60,14 +60,14 @@ def test_a_skip_ends_a_poll_with_its_reason(question: Question, response: Any, a
 
 
 def test_an_answer_over_the_api_is_the_agents(
-    question: Question, response: Any, second_agent: Any, agent: Any
+    question: Question, response: Any, chat_bot: Any, agent: Any, ana: Any
 ) -> None:
-    content = json.dumps({"questionMessageId": question.pk, "selectedOptions": ["SQLite"]})
+    content = json.dumps({"questionMessageId": question.pk, "selectedOptions": ["SQLite"], "by": "ana"})
     body = {"type": "AskUserQuestionResponse", "content": content, "sender": "Boss", "sender_type": "human"}
-    posted = second_agent.post(agent.messages, body)
+    posted = chat_bot.post(agent.messages, body)
     assert posted.status_code == 201, posted.content
-    assert told(response()) == ("deploy-bot", "agent", "answered", "choice", "api")
-    assert (posted.json()["sender"], posted.json()["sender_type"]) == ("deploy-bot", "agent")
+    assert told(response()) == ("Chat bot", "agent", "answered", "choice", "api")
+    assert (posted.json()["sender"], posted.json()["sender_type"]) == ("Chat bot", "agent")
 
 
 def test_what_an_agent_reports_from_the_terminal_is_the_agents(
@@ -80,8 +80,8 @@ def test_what_an_agent_reports_from_the_terminal_is_the_agents(
 def test_an_answer_from_before_keys_were_noted_is_no_persons(
     question: Question, response: Any, agent: Any
 ) -> None:
-    agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "api"})
-    Answer.objects.update(through="")
+    agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "terminal"})
+    Answer.objects.update(via="api", through="")
     assert told(response()) == ("api", "agent", "answered", "choice", "api")
 
 
