@@ -68,7 +68,9 @@ function beforeReplacing(card, words) {
     const settled = document.querySelector(`#${card.id} .settled`);
     const next = settled?.querySelector("summary") ?? document.getElementById(card.id);
     if (settled?.closest(".page-question")) settled.open = true;
-    if (hadFocus && document.activeElement === document.body) next?.focus({ preventScroll: true });
+    // On the page itself, or where htmx found the id of the old card again.
+    const isLost = [document.body, document.getElementById(card.id)].includes(document.activeElement);
+    if (hadFocus && isLost) next?.focus({ preventScroll: true });
     if (!settled || !words.length || document.querySelector(`#${card.id} .lost`)) return;
     settled.before(phrase("lost"));
     const line = (text) => Object.assign(document.createElement("p"), { className: "lost-text", textContent: text });
