@@ -18,8 +18,8 @@ SITE_ENV := HOST PORT DATABASE_URL REDIS_URL STATIC_DIR SECRET_KEY SECRET_KEY_FA
 	ORIGIN EMAIL_URL EMAIL_FROM VAPID_PRIVATE_KEY VAPID_SUBJECT WEBHOOK_ALLOWED_NETWORKS PUSH_ALLOWED_NETWORKS
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
-# Two at a time, a file each, in the order of tests/conftest.py: most of a test is waiting for something.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 20 --repeat-failed
+# Three at a time, a file each, in the order of tests/conftest.py: much of a test is waiting for something.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 20 --repeat-failed
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -115,7 +115,7 @@ def test_a_burst_of_150_changes(agent: Agent, page: Page) -> None:
     expect(page.locator(".card.is-withdrawn")).to_have_count(50)
     expect(page.locator(".message")).to_have_count(50)
     assert time.monotonic() - ended_at < RECOVERY_SECONDS
-    expect(page.locator(".page-facts")).to_contain_text("1 waiting for you")
+    expect(page.locator(".page-facts").first).to_contain_text("1 waiting for you")
     assert page.evaluate("window.wasLoadedOnce")
 
 

@@ -59,7 +59,7 @@ def test_a_refusal_and_the_card_after_it_are_german(agent: Agent, room_page: Roo
     card = page.locator(f"#card-{agent.ask()['id']}")
     card.get_by_text("Etwas anderes").click()
     card.get_by_role("button", name="Absenden").click()
-    expect(card.get_by_role("alert")).to_have_text("Bitte eine Option wählen oder etwas Eigenes schreiben.")
+    expect(card.locator(".other-error")).to_have_text("„Etwas anderes“ braucht einen eigenen Text.")
     card.get_by_text("Überspringen", exact=True).click()
     card.get_by_role("button", name="Frage überspringen").click()
     expect(card.get_by_text("Selbst übersprungen")).to_be_visible()

@@ -363,7 +363,7 @@ def test_a_manager_creates_a_key_that_works_at_once(
     # Every block is ready to paste, for this server and with this key.
     for client in ("Claude Code", "Claude Code, with the command", "Agent SDK", "MCP", "curl"):
         page.get_by_role("radio", name=client, exact=True).check()
-        block = page.locator(".client:visible pre")
+        block = page.locator(".client:visible pre").first
         expect(block).to_contain_text(f"http://127.0.0.1:{bridge.site.port}")
         expect(block).to_contain_text(key)
     page.goto("/rooms/lobby/connect")

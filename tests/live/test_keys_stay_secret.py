@@ -18,7 +18,8 @@ MAKE_ANA_A_MANAGER = """
 from django.contrib.auth import get_user_model
 from rooms.models import Membership, Room
 ana = get_user_model().objects.get(username="ana")
-Membership.objects.create(room=Room.objects.get(slug={room!r}), user=ana, role="manager")
+room = Room.objects.get(slug={room!r})
+Membership.objects.update_or_create(room=room, user=ana, defaults={{"role": "manager"}})
 """
 EXPIRE_IN_A_SECOND = """
 from datetime import timedelta

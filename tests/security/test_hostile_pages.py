@@ -3,7 +3,6 @@
 The policy of the pages would stop a script that got into them. These tests fail before it has to.
 """
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -12,13 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
+from rooms import markup
 from tests.actors import Agent, Person
 from tests.processes import run_manage
 from tests.security.payloads import SHOWN, as_caption, as_name
 from tests.world import World
-
-# How a browser has to read what it was sent over a stream or in a form.
-LINE_BREAKS = re.compile(r"\r\n?")
 
 INSPECT = """() => {
   const found = [];
@@ -221,7 +218,7 @@ def test_what_arrives_live_is_only_text(tabs: dict[str, Page], attack: Attack, r
       (card) => [card.id.slice(5), card.querySelector(".option-label").textContent]))""")
     for question_id, label in attack.labels.items():
         if not label.endswith("(Recommended)"):  # which becomes a mark
-            assert labels[question_id].strip() == LINE_BREAKS.sub("\n", label).strip()
+            assert labels[question_id].strip() == markup.plain(label)
 
 
 def test_what_was_settled_live_is_settled_on_the_page(tabs: dict[str, Page], attack: Attack) -> None:
