@@ -18,7 +18,10 @@ Serve = Callable[..., Site]
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that all users of this machine can enter, unlike those of pytest."""
+    """A folder that all users of this machine can enter, unlike those of pytest.
+
+    Name it before `serve`: fixtures end in reverse order, and the site has to end first.
+    """
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
@@ -55,7 +58,7 @@ PRIVATE = {
 
 
 @pytest.mark.usefixtures("careless_umask")
-def test_what_is_new_is_private(serve: Serve, place: Path) -> None:
+def test_what_is_new_is_private(place: Path, serve: Serve) -> None:
     site = serve(DATA_DIR=str(place / "data"))
     use(site)
     assert modes(place / "data") == PRIVATE
@@ -63,14 +66,14 @@ def test_what_is_new_is_private(serve: Serve, place: Path) -> None:
 
 
 @pytest.mark.usefixtures("careless_umask")
-def test_a_database_elsewhere_is_private_too(serve: Serve, place: Path) -> None:
+def test_a_database_elsewhere_is_private_too(place: Path, serve: Serve) -> None:
     elsewhere = place / "bridge.sqlite3"
     use(serve(DATA_DIR=str(place / "data"), DATABASE_URL=f"sqlite:///{elsewhere}"))
     beside = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.glob("bridge.sqlite3*")}
     assert beside == {f"bridge.sqlite3{suffix}": 0o600 for suffix in ("", "-wal", "-shm")}
 
 
-def test_what_was_open_is_closed_at_the_next_start_and_said_once(serve: Serve, place: Path) -> None:
+def test_what_was_open_is_closed_at_the_next_start_and_said_once(place: Path, serve: Serve) -> None:
     data = place / "data"
     site = serve(DATA_DIR=str(data))
     use(site)
@@ -91,7 +94,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as 
 
 
 @needs_root
-def test_nobody_reads_neither_database_nor_keys(serve: Serve, place: Path) -> None:
+def test_nobody_reads_neither_database_nor_keys(place: Path, serve: Serve) -> None:
     use(serve(DATA_DIR=str(place / "data")))
     for name in PRIVATE:
         path = place / "data" / name
@@ -100,7 +103,7 @@ def test_nobody_reads_neither_database_nor_keys(serve: Serve, place: Path) -> No
         assert subprocess.run(command, capture_output=True, user="nobody").returncode != 0
 
 
-def test_a_shared_folder_stays_shared_and_is_warned_of(serve: Serve, place: Path) -> None:
+def test_a_shared_folder_stays_shared_and_is_warned_of(place: Path, serve: Serve) -> None:
     place.chmod(0o1777)
     site = serve(DATA_DIR=str(place))
     assert stat.S_IMODE(place.stat().st_mode) == 0o1777
