@@ -178,7 +178,7 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
     path = url.removeprefix("sqlite:///")
     if path in {"", url, ":memory:"}:
         raise ImproperlyConfigured(f"{name} must name a file: sqlite:////folder/file.sqlite3.")
-    make_private_file(Path(path))  # SQLite itself would let everybody read it
+    make_private_file(Path(path))  # SQLite would make it readable for all users
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

@@ -45,6 +45,6 @@ def make_private(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
                 raise PermissionError
             path.chmod(stat.S_IMODE(mode) & ~OTHERS)
             changed.append(path)
-        except OSError:  # somebody else's, or on a file system without rights
+        except OSError:  # of another user, or on a file system without rights
             still_open.append(path)
     return changed, still_open

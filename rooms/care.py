@@ -228,7 +228,7 @@ class Lock(StrEnum):
 class Restriction:
     """Who may decide an open question now, where not all may who can answer in its room."""
 
-    # Without voters all may vote, and without people and role nobody is asked first.
+    # Without voters all may vote, and without people and role no one has to be asked first.
     voters: frozenset[str]
     first: frozenset[str]
     role: str | None

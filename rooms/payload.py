@@ -61,7 +61,7 @@ LONGEST_WAIT_SECONDS = 55  # servers and proxies give up after 60 seconds withou
 # the terminal. A day is the longest that Claude Code takes for a hook.
 HOOK_TIMEOUT_SECONDS = 300
 LONGEST_HOOK_TIMEOUT_SECONDS = 86_400
-# Of a question with a default. Whoever looks at the page can read a short question and click in this time;
+# Of a question with a default. A person at the page can read a short question and click in this time;
 # with less the default would decide before any person could.
 LEAST_DEFAULT_SECONDS = 5
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600  # a question that outlives a month is not waited for

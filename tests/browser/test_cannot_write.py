@@ -34,7 +34,7 @@ def test_the_card_says_what_is_wrong_and_keeps_what_was_typed(
     page.get_by_text("Other…").click()
     page.get_by_label("Your own answer to").fill("Both of them")
     request.getfixturevalue("read_only")
-    # Whoever clicks while the connections are cut is told that; the next click meets the new ones.
+    # A click while the connections are cut says so; the next click meets the new ones.
     sentence = page.get_by_role("alert").filter(has_text="The database is read-only, so nothing was saved")
     page.get_by_role("button", name="Submit").click()
     expect(page.locator(".errors .field-error")).to_be_visible()
