@@ -156,7 +156,7 @@ def test_the_last_of_two_decisions_on_a_card_is_the_one_that_is_sent(
 
 
 def test_an_answer_that_had_arrived_after_all_is_ones_own(agent: Agent, room_page: RoomPage) -> None:
-    """The stream brings the answered card: it is not shown as somebody else's, nor are the words lost."""
+    """The stream brings the answered card: it is shown as the person's own, without lost words."""
     agent.ask()
     page = room_page()
     statuses = lose_the_reply(page, "**/answer")

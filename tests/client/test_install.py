@@ -171,7 +171,7 @@ def test_a_project_gets_no_path_of_this_machine(command: Command, user_file: Pat
 
 
 def test_hooks_from_before_the_second_tool_are_brought_up_to_date(command: Command, user_file: Path) -> None:
-    """Ours alone in place; beside a hook of somebody else in a group of its own."""
+    """Ours alone in place; beside another hook in a group of its own."""
     install(command, "--yes")
     settings = json.loads(user_file.read_text())
     for groups in settings["hooks"].values():

@@ -30,7 +30,7 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture
 def careless_umask() -> Iterator[None]:
-    """Everybody may do everything with what a program makes."""
+    """All users may read and write what a program makes."""
     before = os.umask(0)
     yield
     os.umask(before)
