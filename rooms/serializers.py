@@ -136,6 +136,17 @@ class QuestionList(TypedDict):
     next: str | None
 
 
+class MemoryObject(TypedDict):
+    """An earlier question that a person answered; `similarity` is 1 for the same words."""
+
+    question: QuestionObject
+    similarity: float
+
+
+class MemoryList(TypedDict):
+    memories: list[MemoryObject]
+
+
 class AskUserQuestionContent(PromptObject):
     """The first prompt in the fields of a flat question, and all of them as `questions`."""
 

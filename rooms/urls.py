@@ -6,7 +6,9 @@ The names are a contract: `live.py` takes some of these calls before Django does
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from rooms.api import views as api
+from rooms.api import messages as api_messages
+from rooms.api import probes
+from rooms.api import questions as api_questions
 from rooms.history import export
 from rooms.history import views as history_views
 from rooms.insights import views as insights_views
@@ -21,17 +23,17 @@ app_name = "ask_bridge"
 
 # Looked through in this order: what is called most stands first.
 urlpatterns = [
-    path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
-    path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
-    path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
-    path("api/v1/rooms/<slug:room>/memory", api.remembered, name="api-memory"),
-    path("api/v1/rooms/<slug:room>/hooks/claude-code", api.claude_code, name="api-claude-code"),
-    path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
-    path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
-    path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
-    path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
+    path("api/v1/rooms/<slug:room>/questions", api_questions.questions, name="api-questions"),
+    path("api/v1/rooms/<slug:room>/messages", api_messages.messages, name="api-messages"),
+    path("api/v1/rooms/<slug:room>/events", api_messages.events, name="api-events"),
+    path("api/v1/rooms/<slug:room>/memory", api_questions.remembered, name="api-memory"),
+    path("api/v1/rooms/<slug:room>/hooks/claude-code", api_questions.claude_code, name="api-claude-code"),
+    path("api/v1/questions/<slug:question_id>", api_questions.question, name="api-question"),
+    path("api/v1/questions/<slug:question_id>/wait", api_questions.wait, name="api-wait"),
+    path("api/v1/questions/<slug:question_id>/answer", api_questions.answer, name="api-answer"),
+    path("api/v1/openapi.json", probes.openapi_document, name="api-openapi"),
     # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
-    re_path(r"^api/", api.not_found, name="api-not-found"),
+    re_path(r"^api/", probes.not_found, name="api-not-found"),
     path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answering", pages.answering, name="answering"),
@@ -72,7 +74,7 @@ urlpatterns = [
     path("rooms/<slug:room>/webhooks/switch", webhook_views.switch, name="switch-webhook"),
     path("rooms/<slug:room>/webhooks/remove", webhook_views.remove, name="remove-webhook"),
     path("ask-bridge.pyz", connect.client_archive, name="client-archive"),
-    path("healthz", api.healthz, name="healthz"),
-    path("readyz", api.readyz, name="readyz"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),
 ]

@@ -1,4 +1,4 @@
-"""The frame of every call of the JSON API: its key, its parameters, its body, and what a failure says."""
+"""Shared by all calls of the JSON API: the key check, parameters, the JSON body, errors as problems."""
 
 import json
 import logging
@@ -28,24 +28,24 @@ Verb = Callable[..., HttpResponse]
 
 
 def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
-    """A view of `GET=…, POST=…` that knows its agent key and turns every failure into a problem."""
+    """Return a view for `GET=…, POST=…` that checks the agent key and turns every failure into a problem."""
 
     @csrf_exempt
     @login_not_required
     @wraps(next(iter(verbs.values())))
     def view(request: HttpRequest, **path: str) -> HttpResponse:
-        # Programs read English, whatever language they or the library below them ask for.
+        # The API speaks English, whatever Accept-Language a client library sends.
         with override(WIRE_LANGUAGE):
             response = reply(request, **path)
         response.headers["Content-Language"] = WIRE_LANGUAGE
         return response
 
-    # A site may hand calls to this view past the middleware that it has for people.
+    # The standalone site skips its middleware for people on these views.
     view.is_for_agents = True  # type: ignore[attr-defined]
 
     def reply(request: HttpRequest, **path: str) -> HttpResponse:
         try:
-            request.get_host()  # one that is not ours is refused
+            request.get_host()  # refuses a host that is not in ALLOWED_HOSTS
             verb = verbs.get(request.method or "")
             if verb is None:
                 raise problems.method_not_allowed(list(verbs))
@@ -57,7 +57,7 @@ def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
 
 
 def problem_for(error: Exception, request: HttpRequest) -> Problem:
-    """What the caller is told about a failure."""
+    """The problem that describes this failure to the caller."""
     match error:
         case Problem():
             return error
@@ -100,21 +100,21 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 "This idempotency key was used for another question; take a new key for a new question.",
             )
         case rate_limits.TooMany():
-            said = f"This key has sent {error.limit} {error.what} within a minute"
-            return problems.too_many(said, error.seconds)
+            message = f"This key has sent {error.limit} {error.what} within a minute"
+            return problems.too_many(message, error.seconds)
         case timeline.UnknownEntry():
             return invalid_parameter("after", f"{error} is not an id of this room")
         case _:
             if problem := problems.of_database(error):
-                said = "the database takes no writes" if refusal_of(error) else "the database is out of reach"
-                logger.error("%s %s: %s: %s", request.method, request.path, said, error)
+                reason = "takes no writes" if refusal_of(error) else "is out of reach"
+                logger.error("%s %s: the database %s: %s", request.method, request.path, reason, error)
                 return problem
             logger.error("%s %s failed", request.method, request.path, exc_info=error)
             return problems.server_error()
 
 
 def read_json(request: HttpRequest) -> Any:
-    """The body as JSON, or the problem with it."""
+    """The body as JSON; raises a Problem if it is too large or no JSON."""
     if request.content_type not in ("application/json", "application/problem+json"):
         raise Problem(415, "unsupported_media_type", "Send JSON with 'Content-Type: application/json'.")
     if int(request.headers.get("Content-Length") or 0) > BODY_LIMIT or len(request.body) > BODY_LIMIT:
@@ -135,20 +135,20 @@ def invalid_parameter(name: str, message: str) -> Problem:
 
 
 def wait_seconds(request: HttpRequest) -> float:
-    """The `wait` parameter within its limits; nothing is 0."""
+    """The `wait` parameter within its limits; 0 if it is missing."""
     text = request.GET.get("wait") or "0"
     try:
         seconds = float(text)
     except ValueError:
         raise invalid_parameter("wait", "must be a number of seconds") from None
-    # "nan" is a float as well, and compares as neither more nor less.
+    # "nan" is a float as well: it fails every comparison and becomes 0.
     return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0
 
 
 def page_limit(request: HttpRequest, size: int = PAGE_SIZE, most: int = PAGE_LIMIT) -> int:
-    """The `limit` parameter: so many unless told otherwise, and never more than `most`."""
+    """The `limit` parameter, at most `most`; `size` by default."""
     text = request.GET.get("limit") or str(size)
-    # A number of thousands of digits is one that Python refuses to read.
+    # Python refuses to convert a number of thousands of digits.
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise invalid_parameter("limit", "must be a whole number from 1")
     return min(int(text), most)

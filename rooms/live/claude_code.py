@@ -17,8 +17,8 @@ from bridge_client import envelopes
 from bridge_client.answers import Decision, choices_from_claude, decide, questions_of, undecided_because
 from bridge_client.results import Question as QuestionResult
 from rooms import access, lifecycle, serializers
-from rooms.api import views as api
 from rooms.api.endpoint import invalid_parameter, read_json
+from rooms.api.questions import ask_within_rate, report_terminal
 from rooms.contract.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.contract.problems import Problem
 from rooms.contract.types import InvalidPayload
@@ -122,7 +122,7 @@ def _ask(request: ASGIRequest, envelope: dict[str, Any], deadline_seconds: float
 
 
 def _ask_as(request: ASGIRequest, key: AgentKey, asked: dict[str, Any]) -> QuestionResult:
-    question, _ = api.ask_within_rate(request, key, asked)
+    question, _ = ask_within_rate(request, key, asked)
     question.room = key.room
     return _as_client(question, request)
 
@@ -142,7 +142,7 @@ def _report(request: ASGIRequest, envelope: dict[str, Any]) -> dict[str, Any]:
     choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
     try:
         answers = [choice.to_wire() for choice in choices]
-        api.report_terminal(key, question, answers)
+        report_terminal(key, question, answers)
     except lifecycle.AlreadySettled:
         return {}  # somebody in the room was faster by a hair
     except lifecycle.NeedsPeople:

@@ -13,8 +13,8 @@ from django.core.handlers.asgi import ASGIRequest
 from django.utils import timezone
 
 from rooms import access, lifecycle, serializers, timeline
-from rooms.api import views as api
 from rooms.api.endpoint import wait_seconds
+from rooms.api.messages import messages_page
 from rooms.contract import problems
 from rooms.contract.payload import PAGE_LIMIT
 from rooms.contract.scopes import Scope
@@ -147,14 +147,14 @@ async def wait_for_messages(exchange: Exchange, room: str) -> None:
     hub.add_listener(key.room_id, key.pk, sleeper)
     watching = exchange.watch(sleeper)
     try:
-        page, results = await in_database(api.messages_page, exchange.request, key, room)
+        page, results = await in_database(messages_page, exchange.request, key, room)
         await in_database(_start_listening, key.pk)
         deadline = asyncio.get_running_loop().time() + seconds
         while not page["messages"] and not sleeper.is_gone and not hub.is_closing:
             was_woken = await sleeper.sleep(deadline - asyncio.get_running_loop().time())
             if sleeper.is_refused:
                 raise access.BadKey
-            page, results = await in_database(api.messages_page, exchange.request, key, room)
+            page, results = await in_database(messages_page, exchange.request, key, room)
             if not was_woken:
                 break
     finally:
