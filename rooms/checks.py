@@ -199,7 +199,7 @@ def check_databases(**options: Any) -> list[CheckMessage]:
 def check_live(**options: Any) -> list[CheckMessage]:
     """The ASGI application has our waits and streams in front."""
     path = getattr(settings, "ASGI_APPLICATION", None)
-    if not path or _imported(path) is None or routing.is_in_place:
+    if not path or _imported(path) is None or routing.is_installed:
         return []
     hint = (
         "In asgi.py: application = with_live(application), from rooms.live. Until then pages and agents poll."

@@ -1,4 +1,4 @@
-"""Questions and messages as the JSON of the wire contract."""
+"""Serializers: questions, answers and messages as the JSON of the wire contract."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import get_script_prefix, get_urlconf, reverse
 from pydantic import Field
 
-# Python 3.11's own lack what pydantic needs for the schema.
+# Those of Python 3.11 lack what pydantic needs for the schema.
 from typing_extensions import TypeAliasType, TypedDict
 
 from rooms.contract.care import Vote, cast_at
@@ -89,7 +89,7 @@ class FirstObject(TypedDict):
 
 
 class VotesObject(TypedDict):
-    """How many have to choose the same, of whom (nobody named: everybody in the room), and how many voted."""
+    """How many votes have to agree, of which people (empty: all in the room), and how many were cast."""
 
     needed: int
     of: list[str]
@@ -252,7 +252,7 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
 
 
 def care_object(question: Question) -> CareObject:
-    """What care is asked for and how far it is; not what anybody voted for: that is no answer yet."""
+    """The care of a question and its progress; not the votes themselves, which are no answer yet."""
     asked: dict[str, Any] = question.care or {}
     votes = asked["votes"]
     cast = len(question.votes or ())
@@ -272,7 +272,7 @@ def _path(question: Question) -> str:
 
 @lru_cache(maxsize=16)  # bounded: some servers let their clients name the prefix
 def _path_parts(script_prefix: str, urlconf: str) -> tuple[str, str]:
-    """Looked up once: for each question that would take as long as all the rest of its object."""
+    """Cached: resolving it takes as long as the rest of a question's object."""
     path = reverse("ask_bridge:question", urlconf, args=("ROOM", "ID"))
     before_room, before_id = path.removesuffix("ID").rsplit("ROOM", 1)
     return before_room, before_id
@@ -304,7 +304,7 @@ def answer_object(answer: Answer | None, votes: Sequence[Vote] = ()) -> AnswerOb
 def _kind(answer: Answer) -> Kind:
     if answer.asks_back:
         return "reply"
-    # Every prompt of a question that somebody or its default decided has a choice.
+    # Every prompt of an answered question has a choice.
     return "choice" if answer.choices else "skip"
 
 
@@ -355,19 +355,19 @@ def _response(
 
 
 def _sender(answer: Answer) -> tuple[str, SenderType]:
-    """Who gave the answer: a person with a login, an agent with its key, or the question's own default."""
+    """The sender of an answer: a person with a login, an agent with its key, or the question's default."""
     match answer.via:
         case Answer.Via.WEB:
             return answer.person_name, "human"
         case Answer.Via.DEFAULT:
             return "system", "system"
         case _:
-            # A person may have chosen it in the terminal, but only the agent says so.
+            # For the terminal only the agent's word says that a person chose.
             return answer.through or answer.via, "agent"
 
 
 def question_content(question: Question) -> AskUserQuestionContent:
-    """The flat fields for readers who know one prompt, and all of them as `questions`."""
+    """The flat fields of the first prompt, and all prompts as `questions`."""
     return cast(AskUserQuestionContent, {**question.prompts[0], "questions": question.prompts})
 
 
@@ -384,7 +384,7 @@ def response_content(answer: Answer) -> AskUserQuestionResponseContent:
 
 
 def _chosen(choice: ChoiceObject) -> list[str]:
-    """Labels, and behind them a text of their own: who reads only this list misses nothing."""
+    """The chosen labels, followed by the person's own text."""
     own_words = choice.get("customInput")
     return [*choice["selectedOptions"], *([own_words] if own_words else [])]
 

@@ -1,4 +1,4 @@
-"""What is the same for every page: who may come, what a refused form is told, and what stands around."""
+"""Shared by all HTML views: login guard, form errors, base context."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -29,14 +29,14 @@ from rooms.people import preferences
 View = Callable[..., HttpResponseBase]
 
 
-# ---- who may come ----------------------------------------------------------------------------------------
+# ---- login guard and form errors ------------------------------------------------------------------------
 
 
 def page(view: View) -> View:
-    """Signed-in people only. A form of a signed-out page gets a sentence, not a login page in a card."""
+    """Decorator: signed-in people only. A form sent by htmx gets a sentence instead of a login page."""
 
     @never_cache
-    @login_not_required  # this decorator is the guard, also where a portal's middleware has its own
+    @login_not_required  # this decorator is the guard, also where a portal uses LoginRequiredMiddleware
     @wraps(view)
     def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
         if request.user.is_authenticated:
@@ -50,7 +50,7 @@ def page(view: View) -> View:
         if is_htmx(request):
             login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
-        # After the login there is nothing to send any more: back to the page that the form stood on.
+        # A form cannot be sent again after the login, so go back to its page.
         here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
         return redirect_to_login(here)
 
@@ -58,7 +58,7 @@ def page(view: View) -> View:
 
 
 def form(view: View) -> View:
-    """Takes what a form sends; whoever comes by typing the address lands on the page with the form."""
+    """Decorator: POST only, with refusals as sentences; other methods redirect to the page of the form."""
 
     @wraps(view)
     def posted(request: HttpRequest, **path: str) -> HttpResponseBase:
@@ -79,20 +79,20 @@ def form(view: View) -> View:
 
 
 def retry_later(response: HttpResponse, over: rate_limits.TooMany) -> HttpResponse:
-    """The same, with the time to come back for programs."""
+    """Add Retry-After for programs."""
     response["Retry-After"] = str(over.seconds)
     return response
 
 
 def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str) -> HttpResponse:
-    """A sentence for the card; without JavaScript a page that holds what was sent and sends it again."""
+    """A sentence for the card; without JavaScript a page that can send the form again."""
     if is_htmx(request):
         return sentences(question_id, [too_many_in_words(over)], status=429)
-    return _kept(request, gettext("Too much at once"), too_many_in_words(over), status=429)
+    return _page_to_resend(request, gettext("Too much at once"), too_many_in_words(over), status=429)
 
 
 def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
-    """The same for a database that takes no writes."""
+    """The same when the database takes no writes."""
     sentence = {
         Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
         Refusal.FULL: gettext("The disk of the database is full, so nothing was saved: please tell an admin"),
@@ -102,13 +102,13 @@ def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> Http
         if not question_id:
             response["HX-Retarget"] = "#notice"
     else:
-        response = _kept(request, gettext("Nothing can be saved right now"), sentence, status=503)
+        response = _page_to_resend(request, gettext("Nothing can be saved right now"), sentence, status=503)
     response["Retry-After"] = str(CANNOT_WRITE_SECONDS)
     return response
 
 
-def _kept(request: HttpRequest, heading: str, sentence: str, status: int) -> HttpResponse:
-    """A page that holds what was sent and can send it again."""
+def _page_to_resend(request: HttpRequest, heading: str, sentence: str, status: int) -> HttpResponse:
+    """A page with the sent fields and a button that sends them again."""
     context = {
         "heading": heading,
         "sentence": sentence,
@@ -124,14 +124,14 @@ def _kept(request: HttpRequest, heading: str, sentence: str, status: int) -> Htt
 
 
 def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpResponse:
-    """Seen but not to be answered by this person, as the portal's permissions or the question itself say."""
+    """The refusal of a person who may see the question but not decide it."""
     if is_htmx(request) and question_id:
         return sentences(question_id, [sentence], status=422)
     raise PermissionDenied(sentence) from None
 
 
 def too_many_in_words(over: rate_limits.TooMany) -> str:
-    """Without its full stop, as everything that may be wrong with a form."""
+    """The sentence about a rate limit; like all form errors without a full stop."""
     named = {"limit": over.limit, "seconds": over.seconds}
     return (
         gettext("That makes more than %(limit)s within a minute: send it again in %(seconds)s seconds")
@@ -140,12 +140,12 @@ def too_many_in_words(over: rate_limits.TooMany) -> str:
 
 
 def _page_of_form(request: HttpRequest) -> str:
-    """Forms are sent to an address one step below the page that they stand on."""
+    """The page of a form: its address is one path segment shorter than the form's."""
     return request.path.rpartition("/")[0] or "/"
 
 
 def _place_of_click(request: HttpRequest, question_id: str | None) -> str:
-    """The page that an htmx request came from, at its card; without the host, so that it is on this site."""
+    """The page and card of an htmx request; without the host, so that a redirect stays on this site."""
     shown = urlsplit(request.headers.get("HX-Current-URL", ""))
     page = f"/{shown.path.lstrip('/')}" if shown.path else _page_of_form(request)
     query = f"?{shown.query}" if shown.query else ""
@@ -157,26 +157,26 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
-    """The form stays as it is under the person's fingers; only the sentences arrive."""
+    """Show these sentences on the card and leave its form as it is."""
     html = render_to_string("ask_bridge/_card_errors.html", {"errors": texts})
     return errors_response(question_id, html, status)
 
 
 def errors_response(question_id: str, html: str, status: int) -> HttpResponse:
-    """Replaces only what the card says to be wrong."""
+    """Replace only the error list of the card."""
     response = HttpResponse(html, status=status)
     response["HX-Retarget"] = f"#errors-{question_id}"
     response["HX-Reswap"] = "innerHTML"
     return response
 
 
-# ---- what stands around ----------------------------------------------------------------------------------
+# ---- base context ----------------------------------------------------------------------------------------
 
 
-def surroundings(
+def base_context(
     request: HttpRequest, rooms: list[Room] | None = None, *, room: Room | None = None
 ) -> dict[str, Any]:
-    """What stands around every page: the person's rooms, how many questions of each need them, the stream."""
+    """The base context of every page: the person's rooms with their counts, preferences, the stream."""
     rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
     standing = locks.standing_of(request.user, rooms)
     locked = locks.locked_in(rooms, standing)
@@ -192,8 +192,8 @@ def surroundings(
         "attended_total": counts.total(),
         "standing": standing,
         "locked": locked,
-        # What the tab and the rail call for: all that an agent waits for and this person may decide, but for
-        # muted rooms.
+        # The number in the title of the tab: questions that an agent waits for and this person may decide,
+        # without muted rooms.
         "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
         "preferences": chosen,
         "muted_room_ids": muted,
@@ -208,8 +208,8 @@ def attended_counts(rooms: list[Room], locked: locks.Locked) -> Counter[int]:
 
 
 def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:
-    """Where this page hears of changes: of all rooms, so that one stream serves every tab of a browser."""
-    # The room that is shown was read before its cards; changes after that are still to come.
+    """The address of the stream: of all rooms, so that one stream serves every tab of a browser."""
+    # The shown room was read before its cards, so the stream must start at that revision.
     revisions = {room.slug: room.revision for room in [*rooms, *filter(None, [shown])]}
     parameters = {
         "person": str(request.user.pk),

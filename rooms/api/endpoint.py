@@ -106,8 +106,9 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             return invalid_parameter("after", f"{error} is not an id of this room")
         case _:
             if problem := problems.of_database(error):
-                reason = "takes no writes" if refusal_of(error) else "is out of reach"
-                logger.error("%s %s: the database %s: %s", request.method, request.path, reason, error)
+                takes_no_writes, out_of_reach = "the database takes no writes", "the database is out of reach"
+                reason = takes_no_writes if refusal_of(error) else out_of_reach
+                logger.error("%s %s: %s: %s", request.method, request.path, reason, error)
                 return problem
             logger.error("%s %s failed", request.method, request.path, exc_info=error)
             return problems.server_error()

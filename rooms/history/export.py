@@ -32,7 +32,7 @@ from rooms.history.search import Search
 from rooms.history.similar import chosen_in
 from rooms.models import Question
 from rooms.serializers import Absolute, question_object
-from rooms.web import page, surroundings
+from rooms.web import base_context, page
 
 # A hundred kilobytes, or two megabytes of the largest questions there are: not worth a thought to any memory.
 BATCH = 50
@@ -77,7 +77,7 @@ def _export_page(request: HttpRequest, status: int = 200) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     looked = Search.read(request.GET)
     context = {
-        **surroundings(request, rooms),
+        **base_context(request, rooms),
         "page": "history",
         "search": looked,
         "total": search.count(looked, rooms, MOST),

@@ -23,7 +23,7 @@ from rooms.models import Question
 from rooms.rendering import markup
 from rooms.rendering.cards import Card
 from rooms.rendering.humanize import duration
-from rooms.web import is_htmx, page, surroundings
+from rooms.web import base_context, is_htmx, page
 
 RESULTS_PER_PAGE = 30
 # Whoever opens the page right after an answer finds it, and does not wait for a long past to be read.
@@ -117,7 +117,7 @@ def history_page(request: HttpRequest) -> HttpResponse:
     if is_htmx(request) and "HX-History-Restore-Request" not in request.headers:
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
         return render(request, template, context | _total(looked, rooms, found, before))
-    context |= surroundings(request, rooms) | _total(looked, rooms, found, before)
+    context |= base_context(request, rooms) | _total(looked, rooms, found, before)
     context |= {"page": "history", "states": State.choices, "rooms": rooms}
     return render(request, "ask_bridge/history.html", context)
 

@@ -19,7 +19,7 @@ from rooms.insights.figures import Figures, Insights, insights_of
 from rooms.insights.periods import STEPS, USUAL_DAYS, Period
 from rooms.models import Room
 from rooms.rendering import humanize
-from rooms.web import page, surroundings
+from rooms.web import base_context, page
 
 # As many rows of a table as one reads at a glance; all of them are in the export.
 ROWS_SHOWN = 12
@@ -50,7 +50,7 @@ def _page(request: HttpRequest, room: Room | None) -> HttpResponse:
     period = Period.until_now(_days(request))
     insights = insights_of([room] if room else rooms, period)
     context = {
-        **surroundings(request, rooms),
+        **base_context(request, rooms),
         "page": "insights",
         "only_room": room,
         "period": period,

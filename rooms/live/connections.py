@@ -1,4 +1,4 @@
-"""Those who sleep in the hub until there is news for them."""
+"""Open connections: one object per agent wait or page stream."""
 
 import asyncio
 import math
@@ -9,100 +9,100 @@ from rooms.access.locks import Standing
 from rooms.live.events import AnyFrame, encode_frames
 from rooms.models import Question
 
-# Nobody who waits for a person minds a tenth of a second.
+# A tenth of a second is precise enough for a wait for a person.
 TICKS_PER_SECOND = 10
 
-# A viewer that lets so many frames pile up is dropped and comes back by replay.
+# A viewer with so many unsent frames is disconnected; it reconnects and is replayed.
 VIEWER_BACKLOG = 500
 
 
-class Clock:
-    """Rings those whose time has come, some at a time: a timer for each would be larger than a sleeper."""
+class TimerWheel:
+    """Timers of connections, grouped by tick: one loop timer each would be larger than a connection."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._due: dict[int, set[Sleeper]] = {}
+        self._due: dict[int, set[Connection]] = {}
 
-    def set(self, sleeper: "Sleeper", seconds: float) -> int:
-        """Ring after so many seconds; returns what stops it."""
+    def set(self, connection: "Connection", seconds: float) -> int:
+        """Call `on_timer` after so many seconds; returns the tick, which `stop` takes."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._due = loop, {}
         tick = math.ceil((loop.time() + seconds) * TICKS_PER_SECOND)
         if tick not in self._due:
             self._due[tick] = set()
-            loop.call_at(tick / TICKS_PER_SECOND, self._ring, tick)
-        self._due[tick].add(sleeper)
+            loop.call_at(tick / TICKS_PER_SECOND, self._fire, tick)
+        self._due[tick].add(connection)
         return tick
 
-    def stop(self, tick: int, sleeper: "Sleeper") -> None:
-        self._due.get(tick, set()).discard(sleeper)
+    def stop(self, tick: int, connection: "Connection") -> None:
+        self._due.get(tick, set()).discard(connection)
 
-    def _ring(self, tick: int) -> None:
-        for sleeper in self._due.pop(tick, ()):
-            sleeper.time_is_up()
-
-
-clock = Clock()
+    def _fire(self, tick: int) -> None:
+        for connection in self._due.pop(tick, ()):
+            connection.on_timer()
 
 
-class Sleeper:
-    """Somebody who sleeps until there is news, the client leaves or the process stops.
+timers = TimerWheel()
 
-    There are thousands of these, so each is as small as it can be.
+
+class Connection:
+    """A connection that waits until it is woken, the client disconnects or the process stops.
+
+    There are thousands of these, so each is as small as possible.
     """
 
-    __slots__ = ("_alarm", "_has_news", "is_gone", "is_refused", "key_id")
+    __slots__ = ("_wake_up", "_was_woken", "is_disconnected", "is_revoked", "key_id")
 
     def __init__(self) -> None:
-        # The agent's key, for as long as it is alive; None for people.
+        # The id of the agent's key; None for people.
         self.key_id: int | None = None
-        self.is_gone = False
-        self.is_refused = False
-        self._has_news = False
-        self._alarm: asyncio.Future[None] | None = None
+        self.is_disconnected = False
+        self.is_revoked = False
+        self._was_woken = False
+        self._wake_up: asyncio.Future[None] | None = None
 
     def wake(self) -> None:
-        self._has_news = True
-        self._ring()
+        self._was_woken = True
+        self._resume()
 
-    def leave(self) -> None:
-        self.is_gone = True
+    def disconnect(self) -> None:
+        self.is_disconnected = True
         self.wake()
 
-    def refuse(self) -> None:
-        """The key was revoked: there is nothing more to wait for."""
-        self.is_refused = True
+    def revoke(self) -> None:
+        """End the wait: its key was revoked."""
+        self.is_revoked = True
         self.wake()
 
     async def sleep(self, seconds: float | None = None) -> bool:
-        """Until woken, or False after `seconds`; without them, when it rings for another reason."""
-        if not self._has_news:
+        """Wait until woken; False after `seconds`, or when a timer fires."""
+        if not self._was_woken:
             loop = asyncio.get_running_loop()
-            self._alarm = loop.create_future()
-            tick = None if seconds is None else clock.set(self, seconds)
+            self._wake_up = loop.create_future()
+            tick = None if seconds is None else timers.set(self, seconds)
             try:
-                await self._alarm
+                await self._wake_up
             finally:
                 if tick is not None:
-                    clock.stop(tick, self)
-                self._alarm = None
-        was_woken, self._has_news = self._has_news, False
+                    timers.stop(tick, self)
+                self._wake_up = None
+        was_woken, self._was_woken = self._was_woken, False
         return was_woken
 
     @property
-    def _is_asleep(self) -> bool:
-        return self._alarm is not None and not self._alarm.done()
+    def _is_idle(self) -> bool:
+        return self._wake_up is not None and not self._wake_up.done()
 
-    def time_is_up(self) -> None:
-        self._ring()
+    def on_timer(self) -> None:
+        self._resume()
 
-    def _ring(self) -> None:
-        if self._alarm and not self._alarm.done():
-            self._alarm.set_result(None)
+    def _resume(self) -> None:
+        if self._wake_up and not self._wake_up.done():
+            self._wake_up.set_result(None)
 
 
-class Waiter(Sleeper):
+class AnswerWait(Connection):
     """An agent that waits for the result of one question."""
 
     __slots__ = ("question",)
@@ -111,16 +111,16 @@ class Waiter(Sleeper):
         super().__init__()
         self.question: Question | None = None
 
-    def give(self, question: Question) -> None:
+    def hand_over(self, question: Question) -> None:
         self.question = question
         self.wake()
 
 
-class Viewer(Sleeper):
-    """A page that watches some rooms: gets its frames pushed."""
+class Viewer(Connection):
+    """The stream of a page that shows some rooms; the hub pushes frames to it."""
 
     __slots__ = (
-        *("_frames", "_rhythm_seconds", "_tick"),
+        *("_frames", "_interval_seconds", "_tick"),
         *("language", "many_rooms", "room_ids", "session_key", "standing", "user_id", "write"),
     )
 
@@ -142,39 +142,39 @@ class Viewer(Sleeper):
         self.many_rooms = many_rooms
         self.standing = standing
         self._frames: list[AnyFrame] = []
-        self._rhythm_seconds = 0.0
+        self._interval_seconds = 0.0
         self._tick = 0
-        # Sends a chunk at once, or says that it cannot; nothing is sent past a stream that has not begun.
+        # Sends a chunk without waiting, or returns False. None until the stream has begun.
         self.write: Callable[[bytes], bool] | None = None
 
-    def start_clock(self, seconds: float) -> None:
-        """Ring every so many seconds, whatever happens in between.
+    def start_timer(self, seconds: float) -> None:
+        """Fire every so many seconds, independent of events.
 
-        One for each sleep would be a good part of the work when something changes that thousands watch.
+        A timer for each wait would be much of the work when a change goes to thousands of viewers.
         """
-        self._rhythm_seconds = seconds
-        self._tick = clock.set(self, seconds)
+        self._interval_seconds = seconds
+        self._tick = timers.set(self, seconds)
 
-    def stop_clock(self) -> None:
-        self._rhythm_seconds = 0.0
-        clock.stop(self._tick, self)
+    def stop_timer(self) -> None:
+        self._interval_seconds = 0.0
+        timers.stop(self._tick, self)
 
-    def time_is_up(self) -> None:
-        super().time_is_up()
-        if self._rhythm_seconds:
-            self.start_clock(self._rhythm_seconds)
+    def on_timer(self) -> None:
+        super().on_timer()
+        if self._interval_seconds:
+            self.start_timer(self._interval_seconds)
 
     def push(self, frames: list[AnyFrame], chunk: bytes = b"") -> None:
-        """Send the chunk that these frames make if the stream sleeps, else leave them for it."""
-        if chunk and self.write and self._is_asleep and self.write(chunk):
+        """Send the encoded frames now if the stream is idle, else queue them."""
+        if chunk and self.write and self._is_idle and self.write(chunk):
             return
         self._frames.extend(frames)
         if len(self._frames) > VIEWER_BACKLOG:
-            self.leave()
+            self.disconnect()
         self.wake()
 
     def catch_up(self, room: str, revision: int, frames: list[AnyFrame]) -> None:
-        """Replay comes first; what was pushed meanwhile for these revisions is older and must not follow."""
+        """Put replayed frames first and drop queued frames of this room that are not newer."""
         newer = [
             frame
             for frame in self._frames
@@ -184,10 +184,10 @@ class Viewer(Sleeper):
 
     @property
     def kind(self) -> tuple[Any, str, bool]:
-        """Those of one kind are sent the same bytes."""
+        """Viewers of one kind get the same bytes."""
         return self.user_id, self.language, self.many_rooms
 
     def take(self) -> bytes:
-        """All frames that wait to be sent."""
+        """Empty the queue; returns its frames, encoded."""
         frames, self._frames = self._frames, []
         return encode_frames(frames, *self.kind, self.standing)

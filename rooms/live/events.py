@@ -1,10 +1,10 @@
-"""What changed in a room as server-sent events for its open pages, named by what they replace.
+"""Changes of a room as server-sent events for open pages, named by the element that they replace.
 
 `card-ID`, `marks-ID` and `memory-ID` replace a card or these parts of it, `unlock-ID` a card that was locked
 for this person. `question` adds an open card, `others` one that only others may decide, `entry` a line of the
 timeline, `count-ROOM` is the number of questions that an agent waits for and this person may decide, and
-after `reset` the page has to load anew.
-Two tell what is true just now: `answering-ID` who fills in a card, `here-ROOM` who has a page open.
+after `reset` the page has to reload.
+Two are never replayed: `answering-ID` for the person who fills in a card, `here-ROOM` for the people present.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator
@@ -36,12 +36,12 @@ ATTENDED_COUNT = Select(
     )
 )
 
-# Instead of a revision: there is nothing left to come back for.
+# The cursor of a room that the person can no longer see.
 GONE = -1
 
 
 class Frame:
-    """One server-sent event, rendered and encoded once for each kind of viewer that is there."""
+    """One server-sent event, rendered and encoded once for each kind of viewer."""
 
     def __init__(
         self,
@@ -52,18 +52,18 @@ class Frame:
         person: Any = None,
     ) -> None:
         self.room = room
-        # None for what is true now and never replayed.
+        # None for events that are never replayed.
         self.revision = revision
         self.event = event
-        # What is shown to the person that it is about (True) and to everybody else.
+        # Renders the event for the person it is about (True) and for all others (False).
         self._render = render
-        # As text: other processes name people over the channel layer, which knows no UUIDs.
+        # As text: the channel layer carries the ids of people, and cannot carry UUIDs.
         self._person = None if person is None else str(person)
         self._rendered: dict[tuple[str, bool], str] = {}
         self._encoded: dict[tuple[str, bool, bool], bytes] = {}
 
     def prepare(self, languages: Collection[str]) -> None:
-        """Render for these languages now: what is encoded later holds up everybody else."""
+        """Render for these languages in this thread, so that the event loop does not have to."""
         for language in languages:
             for is_mine in (False, True) if self._person is not None else (False,):
                 self._html(language, is_mine)
@@ -93,7 +93,7 @@ class Frame:
 
 
 class FrameByStanding:
-    """One of several frames, or none, by what the viewer may do."""
+    """A choice of frames by what the viewer may do."""
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class FrameByStanding:
         self._choose, self._make = choose, make
         self._usual = usual
         self._made: dict[Hashable, Frame | None] = {}
-        # What those get of whom nothing is known, and what all of them have in common.
+        # The frame for viewers without a standing; all choices share its room, revision and event.
         default = self._frame(choose(None))
         if default is None:
             raise ValueError("there is a frame for viewers without a standing")
         self.room, self.revision, self.event = default.room, default.revision, default.event
 
     def prepare(self, languages: Collection[str]) -> None:
-        """Render what most viewers get."""
+        """Render the choices that most viewers get."""
         for frame in [self._frame(choice) for choice in (self._choose(None), *self._usual)]:
             if frame is not None:
                 frame.prepare(languages)
@@ -138,19 +138,19 @@ def encode_frames(
     many_rooms: bool,
     standing: Standing | None = None,
 ) -> bytes:
-    """All of them, one after the other."""
+    """All frames for one kind of viewer, concatenated."""
     return b"".join(
         [frame.encode(user_id, language, many_rooms=many_rooms, standing=standing) for frame in frames]
     )
 
 
 def _text(html: str) -> Callable[[bool], str]:
-    """For what looks the same to everybody."""
+    """A renderer for text that is the same for all viewers."""
     return lambda is_mine: html
 
 
 def encode_event(event: str, data: str, cursor: str = "") -> bytes:
-    """Server-sent event bytes; what an agent wrote cannot end a line early and forge a field."""
+    """A server-sent event as bytes; line breaks in the data cannot forge a field."""
     lines = [f"event: {event}"] if event else []
     if cursor:
         lines.append(f"id: {cursor}")
@@ -159,7 +159,7 @@ def encode_event(event: str, data: str, cursor: str = "") -> bytes:
 
 
 def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[AnyFrame]]:
-    """What a page at this revision has to change, and the revision that it is at then."""
+    """The new revision of the room, and the frames that bring a page there from this revision."""
     room = ROOM.first(id=room_id)
     if room is None:
         raise Room.DoesNotExist
@@ -176,7 +176,7 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
         for message in changes.messages
     ]
     frames.sort(key=lambda frame: frame.revision or 0)
-    # An agent that comes or goes changes the number as much as a question that is asked, settled or unlocked.
+    # The count changes when a question is asked, settled or unlocked, and when its agent comes or goes.
     if any(one.is_open or (one.settled_position or 0) > revision for one in changes.questions):
         frames.append(_count_frame(room.pk, room.slug, room.revision))
     for frame in frames:
@@ -185,7 +185,7 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
 
 
 def open_frames(room_id: int) -> tuple[int, list[AnyFrame]]:
-    """The open questions of a room that the page has not heard of yet, and the revision they are at."""
+    """The revision and the open cards of a room that is new to the page."""
     room = Room.objects.get(pk=room_id)
     questions = (
         Question.objects.with_answer().open().filter(room=room).order_by("position")[: timeline.REPLAY_LIMIT]
@@ -195,7 +195,7 @@ def open_frames(room_id: int) -> tuple[int, list[AnyFrame]]:
 
 
 def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
-    """How many questions an agent waits for that the viewer may decide."""
+    """The number of questions that an agent waits for and the viewer may decide."""
     count, careful_count = ATTENDED_COUNT.first(room=room_id) or (0, 0)
 
     def make(number: int) -> Frame:
@@ -214,17 +214,17 @@ def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
 
 
 def reset_frame(slug: str, revision: int) -> Frame:
-    """The page's cursor cannot be served: it has to load anew."""
+    """The page has to reload: its cursor cannot be served."""
     return Frame(slug, revision, "reset", _text(""))
 
 
-def gone_frame(slug: str) -> Frame:
-    """The page shows a room that is no longer there for this person."""
+def room_gone_frame(slug: str) -> Frame:
+    """The page has to reload: this person can no longer see the room."""
     return Frame(slug, GONE, "reset", _text(""))
 
 
 def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Frame:
-    """Somebody has begun to fill in a card: for everybody but themselves."""
+    """A person has begun to fill in a card; empty for that person."""
 
     def render(is_mine: bool) -> str:
         return "" if is_mine else render_to_string("ask_bridge/_answering.html", {"name": name})
@@ -232,8 +232,8 @@ def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Fra
     return Frame(slug, None, f"answering-{question_id}", render, user_id)
 
 
-def here_frame(slug: str, people: list[str]) -> Frame:
-    """Who has a page open and would see a question in this room."""
+def presence_frame(slug: str, people: list[str]) -> Frame:
+    """The people who have a page open and would see a question in this room."""
     html = partial(render_to_string, "ask_bridge/_people.html", {"people": people})
     return Frame(slug, None, f"here-{slug}", lambda is_mine: html())
 
@@ -251,7 +251,7 @@ def _card(question: Question, lock: Lock | None, is_mine: bool) -> str:
 
 
 def _card_frame(question: Question, slug: str, cursor: int, event: str) -> AnyFrame:
-    """The whole card as each viewer sees it; what is new and for others to decide has an event of its own."""
+    """The whole card as each viewer sees it; a new one that only others may decide is the event `others`."""
 
     def make(lock: Lock | None) -> Frame:
         name = "others" if lock and event == "question" else event
@@ -265,7 +265,7 @@ def _card_frame(question: Question, slug: str, cursor: int, event: str) -> AnyFr
 
 
 def _unlock_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
-    """The card without its lock; only a card that is locked takes notice of it."""
+    """The card without its lock; pages use it only if their card is locked."""
 
     def make(lock: Lock | None) -> Frame | None:
         return None if lock else Frame(slug, cursor, f"unlock-{question.pk}", partial(_card, question, None))
@@ -274,12 +274,12 @@ def _unlock_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
 
 
 def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[AnyFrame]:
-    """First what changes a card that is there, then what adds it where it is not."""
-    # As a cursor a frame must not be ahead of what was read: who comes back with it would miss the rest.
+    """First the frame that replaces a card on the page, then the one that adds a missing card."""
+    # A cursor must not be ahead of what was read: a page that reconnects with it would miss the rest.
     cursor = min(question.revision, current)
     if max(question.settled_position or 0, question.turned_position or 0) <= revision:
         if question.is_open and question.was_escalated and (question.care or {}).get("first"):
-            # Before its marks, which are as new as the card.
+            # Before the marks, which have the same revision.
             yield _unlock_frame(question, slug, cursor)
         yield Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question))
         if question.is_open and question.memories:

@@ -1,4 +1,4 @@
-"""One HTTP exchange outside Django's handler: its request, and the ways to answer it."""
+"""One HTTP request outside Django's handler, and the ways to answer it."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from django.utils.http import http_date
 
 from rooms.contract import problems
 from rooms.contract.problems import CONTENT_TYPE, Problem
-from rooms.live.connections import Sleeper
+from rooms.live.connections import Connection
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -25,15 +25,15 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 logger = logging.getLogger(__name__)
 
 JSON = "application/json"
-# Proxies and browsers give up on a silent stream after 30 to 60 seconds.
+# Proxies and browsers close a stream after 30 to 60 seconds without data.
 COMMENT_SECONDS = 15
-# EventSource comes back after this many milliseconds; our page's script does the same with jitter.
+# EventSource reconnects after this many milliseconds; the script of our pages adds jitter.
 RETRY_MILLISECONDS = 1000
 
 STREAM_HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
-    # nginx would hold the events back until its buffer is full.
+    # Without it nginx buffers events.
     "X-Accel-Buffering": "no",
 }
 
@@ -50,7 +50,7 @@ class Exchange:
     body: bytes = b""
     _request: ASGIRequest | None = None
     _origin: str = ""
-    _may_write_at_once: bool = True
+    _can_write_now: bool = True
 
     @property
     def request(self) -> ASGIRequest:
@@ -58,15 +58,15 @@ class Exchange:
             self._request = ASGIRequest(self.scope, BytesIO(self.body))
         return self._request
 
-    def rest(self) -> None:
-        """Before a long sleep: let go of the request, which can be made anew, and of its body."""
-        # Whoever is woken has no time to make a request anew for this; all of one site share the text.
+    def release_request(self) -> None:
+        """Before a long wait: release the request, which can be rebuilt, and its body."""
+        # Kept, because rebuilding the request for it would delay the reply; interned, so all share the text.
         self._origin = intern(self.absolute("/").removesuffix("/"))
         self._request = None
         self.body = b""
 
     def absolute(self, path: str) -> str:
-        """The whole address of a path of ours, as the client reaches us."""
+        """The absolute URL of a path, with the host that the client used."""
         return f"{self._origin}{path}" if self._origin else self.request.build_absolute_uri(path)
 
     async def respond(
@@ -85,7 +85,7 @@ class Exchange:
 
     async def start(self, status: int, headers: dict[str, str]) -> None:
         self.has_started = True
-        # Daphne sends no date, and agents compare their clocks; no browser should guess at what we send.
+        # Daphne sends no date, and agents compare clocks. Browsers must not guess the content type.
         dated = {"Date": http_date(), "X-Content-Type-Options": "nosniff", **headers}
         encoded = [(name.encode(), value.encode()) for name, value in dated.items()]
         await self.send({"type": "http.response.start", "status": status, "headers": encoded})
@@ -93,31 +93,31 @@ class Exchange:
     async def respond_json(self, body: Any, status: int = 200) -> None:
         encoded = json.dumps(body).encode()
         if self.has_started:
-            # After a keep-alive: the status has been sent, the body follows.
+            # After a keep-alive the status has been sent; the body follows.
             await self.send({"type": "http.response.body", "body": encoded})
         else:
             await self.respond(status, encoded, JSON)
 
     async def respond_problem(self, problem: Problem) -> None:
         if self.has_started:
-            # A stream that broke: its reader comes back and begins where this one ended.
+            # A stream that failed: its client reconnects from the last cursor.
             await self.finish()
         else:
             await self.respond(problem.status, problem.as_bytes(), CONTENT_TYPE, problem.headers)
 
-    async def open_stream(self, bookmark: str = "") -> None:
-        """Begin a stream; with a bookmark its reader can come back even if nothing else was sent."""
+    async def open_stream(self, cursor: str = "") -> None:
+        """Begin a stream; with a cursor its client can reconnect even if no event was sent."""
         await self.start(200, STREAM_HEADERS)
         # Daphne sends the headers with the first body chunk, so there is one at once.
-        cursor = f"id: {bookmark}\n" if bookmark else ""
-        await self.write(f": welcome\nretry: {RETRY_MILLISECONDS}\n{cursor}\n".encode())
+        last_id = f"id: {cursor}\n" if cursor else ""
+        await self.write(f": welcome\nretry: {RETRY_MILLISECONDS}\n{last_id}\n".encode())
 
     async def read_body(self) -> None:
-        """Give the request its body, once all of it is here; too large a one is refused and never held."""
+        """Read the whole body into the request; refuse one over the limit without storing it."""
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        # Our own server passes on only the length of a body over the limit.
+        # The standalone server passes on only the length of a body over the limit.
         declared = int(self.request.META.get("CONTENT_LENGTH") or 0)
-        self.rest()
+        self.release_request()
         while True:
             message = await self.receive()
             if message["type"] == "http.disconnect":
@@ -129,7 +129,7 @@ class Exchange:
                 break
 
     async def keep_alive(self) -> None:
-        """A blank before the JSON that is still to come, so that proxies see a living connection."""
+        """Send a space before the JSON, so that proxies keep the connection open."""
         if not self.has_started:
             await self.start(200, {"Content-Type": JSON, "Cache-Control": "no-store"})
         await self.write(b" ")
@@ -137,34 +137,34 @@ class Exchange:
     async def write(self, chunk: bytes) -> None:
         await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
 
-    def write_at_once(self, chunk: bytes) -> bool:
-        """Whether the server took it without waiting, as servers do while the client reads.
+    def write_now(self, chunk: bytes) -> bool:
+        """Write without waiting; False if the server did not take the chunk at once.
 
-        A change goes to thousands of streams: to wake the task of each would be a third of the work.
+        A change goes to thousands of streams, and waking the task of each would be a third of the work.
         """
-        if not self._may_write_at_once:
+        if not self._can_write_now:
             return False
         sending = self.send({"type": "http.response.body", "body": chunk, "more_body": True})
         try:
             sending.send(None)
         except StopIteration:
             return True
-        except Exception:  # the stream meets it as well, and ends by it
+        except Exception:  # the stream gets the same error on its next write and ends
             logger.debug("A server did not take a chunk", exc_info=True)
-        # A server that waits does so before it takes the chunk, and this stream goes on as a task that can
-        # wait. Should one have taken it nevertheless, the page is told twice what is true.
+        # A server that waits has not taken the chunk yet, so this stream goes on in its task, which can wait.
+        # If it had taken the chunk, the page gets the same state twice, which is harmless.
         sending.close()
-        self._may_write_at_once = False
+        self._can_write_now = False
         return False
 
     async def finish(self) -> None:
         await self.send({"type": "http.response.body", "body": b""})
 
-    def watch(self, sleeper: Sleeper) -> "asyncio.Task[None]":
-        """Wake the sleeper when the client hangs up."""
-        return asyncio.create_task(self._hang_up(sleeper))
+    def watch_disconnect(self, connection: Connection) -> "asyncio.Task[None]":
+        """Wake the connection when the client disconnects."""
+        return asyncio.create_task(self._wait_for_disconnect(connection))
 
-    async def _hang_up(self, sleeper: Sleeper) -> None:
+    async def _wait_for_disconnect(self, connection: Connection) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
-        sleeper.leave()
+        connection.disconnect()

@@ -1,8 +1,8 @@
-"""One hub per process: wakes the agents that wait and feeds the pages that watch.
+"""The hub of a process: the registry of open connections, and the hints that wake them.
 
-Hints come from this process at once and from others through the channel layer. A hint says only that a room
-has a new revision; everybody who is woken reads the database. Hints may be lost, so the hub also looks again
-by itself, with one query for all its waits and one for all its rooms.
+Hints come from this process directly and from other processes through the channel layer. A hint says only
+that a room has a new revision; a connection that is woken reads the database. Hints may be lost, so the hub
+also polls the database, with one query for all its waits and one for all its rooms.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from rooms.db.pool import in_database
 from rooms.db.transactions import in_batches
 from rooms.history import recall, writer
 from rooms.live import events
-from rooms.live.connections import Sleeper, Viewer, Waiter
+from rooms.live.connections import AnswerWait, Connection, Viewer
 from rooms.models import AgentKey, Question, Room
 from rooms.notifications import outbox, planner
 from rooms.notifications.delivery import Courier
@@ -33,31 +33,31 @@ logger = logging.getLogger(__name__)
 
 GROUP = "ask_bridge.hints"
 
-# What a lost hint costs at most; a page that was cut off has to be right within 5 seconds.
+# The longest delay after a lost hint; a page that lost its connection has to be right within 5 seconds.
 LOOK_AGAIN_SECONDS = 2
-# Expiry is promised to the second or two.
+# A question expires at most a second or two after its deadline.
 SWEEP_SECONDS = 1
-# What was decided is found a moment later, and what was decided before stands on a new card.
+# Decisions reach the history, and new cards their similar answers, within about a second.
 READ_SECONDS = 1
 # A third of the lease, so that one missed renewal does not mark an agent as gone.
 RENEW_SECONDS = lifecycle.LEASE_SECONDS / 3
-# Streams of people and waits of agents who lost their access end within 30 seconds.
+# Streams and waits that lost their access end within 30 seconds.
 RECHECK_ACCESS_SECONDS = 10
-# Looking again is quicker than a channel layer that takes longer than this.
+# Polling the database is quicker than a channel layer that takes longer than this.
 ANNOUNCE_SECONDS = 2
-# Well within the lease of people's presence, and soon enough for "who is here".
-LOOK_WHO_IS_HERE_SECONDS = 5
-# Nobody waits at a page for what goes out by push, mail or webhook.
+# Well within the lease of people's presence.
+PRESENCE_SECONDS = 5
+# Push, mail and webhooks may be a few seconds late.
 NOTICES_SECONDS = 2
 FORGET_NOTICES_SECONDS = 3600
-# About as long as the loop takes to answer an agent.
-STEP_ASIDE_SECONDS = 0.0002
-# Everybody who sleeps is told that we go, and has this long to say so to their client.
+# About the time that the loop needs to answer an agent.
+YIELD_SECONDS = 0.0002
+# At shutdown every connection has this long to answer its client.
 CLOSE_SECONDS = 3
 
 
 class Feed:
-    """What changes in one room, rendered once and pushed to every viewer in this process."""
+    """The changes of one room: rendered once, pushed to every viewer of this process."""
 
     def __init__(self, room_id: int, revision: int) -> None:
         self.room_id = room_id
@@ -65,58 +65,58 @@ class Feed:
         self.viewers: set[Viewer] = set()
         self._languages: Counter[str] = Counter()
         self._people: list[str] = []
-        self._newcomers: set[Viewer] = set()
-        self._news = asyncio.Event()
+        self._new_viewers: set[Viewer] = set()
+        self._changed = asyncio.Event()
         self._task = asyncio.create_task(self._run())
 
     def add(self, viewer: Viewer) -> None:
         self.viewers.add(viewer)
         self._languages[viewer.language] += 1
-        self._newcomers.add(viewer)
+        self._new_viewers.add(viewer)
 
     def remove(self, viewer: Viewer) -> None:
         if viewer in self.viewers:
             self.viewers.remove(viewer)
             self._languages -= Counter([viewer.language])
-        self._newcomers.discard(viewer)
+        self._new_viewers.discard(viewer)
 
     def wake(self) -> None:
-        self._news.set()
+        self._changed.set()
 
     def stop(self) -> None:
         self._task.cancel()
 
-    def push(self, news: list[events.AnyFrame]) -> None:
+    def push(self, frames: list[events.AnyFrame]) -> None:
         chunks: dict[Any, bytes] = {}
         for viewer in tuple(self.viewers):
             kind = viewer.kind
             if kind not in chunks:
-                chunks[kind] = events.encode_frames(news, *kind, viewer.standing)
-            viewer.push(news, chunks[kind])
+                chunks[kind] = events.encode_frames(frames, *kind, viewer.standing)
+            viewer.push(frames, chunks[kind])
 
-    def show_people(self, slug: str, people: list[str]) -> None:
-        """Tell who is here: everybody if that changed, else those who have not heard it yet."""
-        told = self.viewers if people != self._people else self._newcomers
-        frame = events.here_frame(slug, people)
-        for viewer in tuple(told):
-            # A stream of one room is for programs; only pages show people.
+    def push_presence(self, slug: str, people: list[str]) -> None:
+        """Push who is present: to all viewers if that changed, else to new ones."""
+        receivers = self.viewers if people != self._people else self._new_viewers
+        frame = events.presence_frame(slug, people)
+        for viewer in tuple(receivers):
+            # A stream of one room is for programs; only pages show presence.
             if viewer.many_rooms:
                 viewer.push([frame])
         self._people = people
-        self._newcomers.clear()
+        self._new_viewers.clear()
 
     async def _run(self) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._changed.wait()
+            self._changed.clear()
             try:
-                revision, news = await in_database(
+                revision, frames = await in_database(
                     events.frames_after, self.room_id, self.revision, list(self._languages)
                 )
-                self.push(news)
+                self.push(frames)
                 self.revision = revision
             except Exception:
-                logger.exception("Could not tell the changes of room %s; looking again soon", self.room_id)
+                logger.exception("Could not push the changes of room %s; trying again soon", self.room_id)
 
 
 class Hub:
@@ -125,22 +125,22 @@ class Hub:
         self.is_closing = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        # Mostly of one, and there are thousands: a set would be larger than who is in it.
-        self._waits: dict[str, tuple[Waiter, ...]] = {}
-        self._listeners: dict[int, set[Sleeper]] = defaultdict(set)
-        # How many listeners each key has here: they wait for the open questions of their key.
+        # Tuples, because most have one element: thousands of sets would be larger than the connections.
+        self._waits: dict[str, tuple[AnswerWait, ...]] = {}
+        self._listeners: dict[int, set[Connection]] = defaultdict(set)
+        # The number of listeners per key; they count as waiting for the open questions of the key.
         self._listening_keys: Counter[int] = Counter()
-        self._heard: dict[int, int] = {}
+        self._seen_revisions: dict[int, int] = {}
         self._feeds: dict[int, Feed] = {}
         self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
-        self._is_alone = False
+        self._layer_is_down = False
         self._courier = Courier()
 
-    # ---- life
+    # ---- start and stop
 
     async def start(self) -> None:
-        """Begin to listen, look again and sweep; a second call does nothing."""
+        """Start the subscription and the periodic duties; a second call does nothing."""
         loop = asyncio.get_running_loop()
         if self._loop is loop or self.is_closing:
             return
@@ -153,90 +153,90 @@ class Hub:
             asyncio.create_task(self._every(READ_SECONDS, self._recall)),
             asyncio.create_task(self._every(RENEW_SECONDS, self._renew_leases)),
             asyncio.create_task(self._every(RECHECK_ACCESS_SECONDS, self._recheck_access)),
-            asyncio.create_task(self._every(LOOK_WHO_IS_HERE_SECONDS, self._look_who_is_here)),
+            asyncio.create_task(self._every(PRESENCE_SECONDS, self._update_presence)),
             asyncio.create_task(self._every(NOTICES_SECONDS, self._write_notices)),
             asyncio.create_task(self._every(NOTICES_SECONDS, self._send_notices)),
             asyncio.create_task(self._every(FORGET_NOTICES_SECONDS, self._forget_notices)),
         ]
 
     async def close(self) -> None:
-        """Tell everybody who sleeps that the process stops, and wait until they said so to their clients."""
+        """Wake every connection and wait until each has answered its client."""
         self.is_closing = True
         for task in self._tasks:
             task.cancel()
         await self._courier.leave()
         for _ in range(CLOSE_SECONDS * 100):
-            sleepers = self._sleepers()
-            if not sleepers:
+            connections = self._connections()
+            if not connections:
                 break
-            for sleeper in sleepers:
-                sleeper.wake()
+            for connection in connections:
+                connection.wake()
             await asyncio.sleep(0.01)
         self._loop = None
 
-    def _sleepers(self) -> list[Sleeper]:
+    def _connections(self) -> list[Connection]:
         groups: list[Collection[Any]] = [*self._waits.values(), *self._listeners.values(), self._viewers()]
-        return [sleeper for group in groups for sleeper in group]
+        return [connection for group in groups for connection in group]
 
     def _viewers(self) -> set[Viewer]:
         return {viewer for feed in self._feeds.values() for viewer in feed.viewers}
 
-    # ---- who sleeps here
+    # ---- registry
 
-    def add_wait(self, question_id: str, sleeper: Waiter) -> None:
+    def add_wait(self, question_id: str, connection: AnswerWait) -> None:
         if len(self._waits.get(question_id, ())) >= setting("WAITS_PER_QUESTION"):
             raise problems.too_many("Too many wait for this question already")
-        self._waits[question_id] = (*self._waits.get(question_id, ()), sleeper)
+        self._waits[question_id] = (*self._waits.get(question_id, ()), connection)
 
-    def remove_wait(self, question_id: str, sleeper: Waiter) -> bool:
-        """True if nothing else in this process waits for the question."""
-        others = tuple(waiter for waiter in self._waits.pop(question_id, ()) if waiter is not sleeper)
+    def remove_wait(self, question_id: str, connection: AnswerWait) -> bool:
+        """True if no other connection of this process waits for the question."""
+        others = tuple(wait for wait in self._waits.pop(question_id, ()) if wait is not connection)
         if others:
             self._waits[question_id] = others
-        return not others and not self.is_listening(sleeper.key_id)
+        return not others and not self.is_listening(connection.key_id)
 
-    def add_listener(self, room_id: int, key_id: int, sleeper: Sleeper) -> None:
-        """Let an agent listen, unless its key has too many open here already."""
+    def add_listener(self, room_id: int, key_id: int, connection: Connection) -> None:
+        """Register a listener, unless its key has too many in this process."""
         if self._listening_keys[key_id] >= setting("LISTENERS_PER_KEY"):
             raise problems.too_many("Too many listen with this key already")
-        sleeper.key_id = key_id
-        self._listeners[room_id].add(sleeper)
+        connection.key_id = key_id
+        self._listeners[room_id].add(connection)
         self._listening_keys[key_id] += 1
 
-    def remove_listener(self, room_id: int, key_id: int, sleeper: Sleeper) -> None:
-        _discard(self._listeners, room_id, sleeper)
+    def remove_listener(self, room_id: int, key_id: int, connection: Connection) -> None:
+        _discard(self._listeners, room_id, connection)
         self._listening_keys[key_id] -= 1
         if not self._listening_keys[key_id]:
             del self._listening_keys[key_id]
 
     def is_listening(self, key_id: int | None) -> bool:
-        """Whether a poll or event stream with this key is held here; asked from any thread."""
+        """Whether a poll or event stream with this key is open here; called from any thread."""
         return key_id in self._listening_keys
 
     def is_waited_for(self, question_id: str) -> bool:
-        """Whether an agent waits here for this very question; asked from any thread."""
+        """Whether an agent waits here for this question; called from any thread."""
         return question_id in self._waits
 
-    def welcome(self, viewer: Viewer) -> None:
-        """Let a page in, unless its person has too many open here already."""
+    def admit(self, viewer: Viewer) -> None:
+        """Count the stream of a person, unless they have too many in this process."""
         if self._streams[viewer.user_id] >= setting("STREAMS_PER_PERSON"):
             raise problems.too_many("Too many pages are open already")
         self._streams[viewer.user_id] += 1
 
     async def join(self, viewer: Viewer, rooms: Collection[Room]) -> dict[int, int]:
-        """Push what comes after the returned revisions: the feeds', or the rooms' own where a feed is new."""
+        """Add the viewer to the feeds of these rooms; returns the revision of each feed."""
         new = [room.pk for room in rooms if room.pk not in self._feeds]
-        heard = {}
+        revisions = {}
         for room in rooms:
             feed = self._feeds.get(room.pk)
             if feed is None:
                 feed = self._feeds[room.pk] = Feed(room.pk, room.revision)
             feed.add(viewer)
-            heard[room.pk] = feed.revision
+            revisions[room.pk] = feed.revision
         if new:
-            # They may have changed between the caller's read and this moment, unheard.
+            # They may have changed since the caller read them, before there was a feed.
             await self._look_at_rooms(new)
-        return heard
+        return revisions
 
     def remove_viewer(self, viewer: Viewer) -> None:
         self._streams[viewer.user_id] -= 1
@@ -250,7 +250,7 @@ class Hub:
                     self._feeds.pop(room_id).stop()
 
     def counts(self) -> dict[str, int]:
-        """How many sleep in this process; asked from any thread while others come and go."""
+        """The number of connections by kind; called from any thread while others change the registry."""
         return {
             "waits": sum(map(len, list(self._waits.values()))),
             "listeners": sum(map(len, list(self._listeners.values()))),
@@ -260,85 +260,85 @@ class Hub:
     # ---- hints
 
     def hand_over(self, question: Question, **signal: Any) -> None:
-        """A result, for the agents that wait for it in this process: nothing comes before them."""
+        """Give a result to the waits of this process, before anything is rendered."""
         if self._loop is not None and question.pk in self._waits:
             self._loop.call_soon_threadsafe(self._hand_over, question)
 
-    def let_agents_go_first(self, question: Question) -> None:
-        """Step aside: while this thread goes on to its own response, the loop would wait for its turn."""
+    def yield_to_agents(self, question: Question) -> None:
+        """Release the GIL so that the event loop answers the agent before this thread renders."""
         if question.pk in self._waits:
-            sleep(STEP_ASIDE_SECONDS)
+            sleep(YIELD_SECONDS)
 
     def _hand_over(self, question: Question) -> None:
-        for waiter in self._waits.get(question.pk, ()):
-            waiter.give(question)
+        for wait in self._waits.get(question.pk, ()):
+            wait.hand_over(question)
 
     def announce(self, room_id: int, question_id: str | None, is_settled: bool, **signal: Any) -> None:
-        """A room changed, as told from any thread after commit."""
+        """A room changed; called from any thread after commit."""
         self._send({"room_id": room_id, "settled": question_id if is_settled else None})
 
-    def tell_answering(self, question: Question, user: lifecycle.Person) -> None:
-        """Somebody has begun to fill in a card. Kept nowhere: it lapses by itself on the pages."""
-        told = {
+    def announce_answering(self, question: Question, user: lifecycle.Person) -> None:
+        """A person has begun to fill in a card. Not stored: pages let it expire."""
+        answering = {
             "slug": question.room.slug,
             "question_id": question.pk,
             "user_id": str(user.pk),
             "name": lifecycle.name_of(user),
         }
-        self._send({"room_id": question.room_id, "answering": told})
+        self._send({"room_id": question.room_id, "answering": answering})
 
     def _send(self, hint: dict[str, Any]) -> None:
-        reaches_others = _reaches_others(get_channel_layer())
+        reaches_others = _reaches_other_processes(get_channel_layer())
         if self._loop is not None:
-            # The loop is not woken for a room that nobody follows; whoever comes now reads what is committed.
+            # Do not wake the loop for a room without connections: a new one reads what is committed.
             if reaches_others or hint["room_id"] in self._feeds or hint["room_id"] in self._listeners:
                 self._loop.call_soon_threadsafe(self._announce_here, hint)
         elif reaches_others:
-            # A command or a WSGI process: nobody sleeps here, but somebody may elsewhere.
-            async_to_sync(self._announce_elsewhere)(hint)
+            # A command or a WSGI process has no connections, but other processes may.
+            async_to_sync(self._announce_to_other_processes)(hint)
 
     def _announce_here(self, hint: dict[str, Any]) -> None:
-        self._take(hint)
-        if _reaches_others(get_channel_layer()):
-            task = asyncio.create_task(self._announce_elsewhere(hint))
+        self._receive(hint)
+        if _reaches_other_processes(get_channel_layer()):
+            task = asyncio.create_task(self._announce_to_other_processes(hint))
             self._announcing.add(task)
             task.add_done_callback(self._announcing.discard)
 
-    async def _announce_elsewhere(self, hint: dict[str, Any]) -> None:
+    async def _announce_to_other_processes(self, hint: dict[str, Any]) -> None:
         try:
             async with asyncio.timeout(ANNOUNCE_SECONDS):
                 await get_channel_layer().group_send(
                     GROUP, {"type": "hint", "origin": self.origin, "hint": hint}
                 )
-            self._note_layer(None)
+            self._log_layer_state(None)
         except Exception as problem:
-            self._note_layer(problem)
+            self._log_layer_state(problem)
 
-    def _note_layer(self, problem: Exception | None) -> None:
-        """Say once that the channel layer went, and once that it is back, however many hints are lost."""
-        if problem and not self._is_alone:
+    def _log_layer_state(self, problem: Exception | None) -> None:
+        """Log once that the channel layer failed, and once that it is back."""
+        if problem and not self._layer_is_down:
             logger.warning("The channel layer is out of reach: processes look again instead (%r)", problem)
-        elif self._is_alone and not problem:
+        elif self._layer_is_down and not problem:
             logger.warning("The channel layer is back")
-        self._is_alone = problem is not None
+        self._layer_is_down = problem is not None
 
-    def _take(self, hint: dict[str, Any]) -> None:
+    def _receive(self, hint: dict[str, Any]) -> None:
         feed = self._feeds.get(hint["room_id"])
         if "answering" in hint:
             if feed:
                 feed.push([events.answering_frame(**hint["answering"])])
             return
-        # Agents first: rendering cards can wait for the millisecond that this takes.
-        for waiter in self._waits.get(hint["settled"], ()):
-            waiter.wake()
-        for sleeper in self._listeners.get(hint["room_id"], ()):
-            sleeper.wake()
+        # Agents before pages: rendering cards takes longer.
+        for wait in self._waits.get(hint["settled"], ()):
+            wait.wake()
+        for connection in self._listeners.get(hint["room_id"], ()):
+            connection.wake()
         if feed:
             feed.wake()
 
     async def _listen(self) -> None:
         layer = get_channel_layer()
-        if not _reaches_others(layer):
+        if not _reaches_other_processes(layer):
             return
         while True:
             try:
@@ -347,12 +347,12 @@ class Hub:
                 while True:
                     message = await layer.receive(channel)
                     if message["origin"] != self.origin:
-                        self._take(message["hint"])
+                        self._receive(message["hint"])
             except Exception as problem:
-                self._note_layer(problem)
+                self._log_layer_state(problem)
                 await asyncio.sleep(1)
 
-    # ---- what happens by itself
+    # ---- periodic duties
 
     async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -374,8 +374,8 @@ class Hub:
     async def _look_again(self) -> None:
         if self._waits:
             for question_id in await in_database(_settled_among, list(self._waits)):
-                for waiter in self._waits.get(question_id, ()):
-                    waiter.wake()
+                for wait in self._waits.get(question_id, ()):
+                    wait.wake()
         watched = self._feeds.keys() | self._listeners.keys()
         if watched:
             await self._look_at_rooms(list(watched))
@@ -385,10 +385,10 @@ class Hub:
             feed = self._feeds.get(room_id)
             if feed and feed.revision != revision:
                 feed.wake()
-            if self._heard.get(room_id) != revision:
-                for sleeper in self._listeners.get(room_id, ()):
-                    sleeper.wake()
-            self._heard[room_id] = revision
+            if self._seen_revisions.get(room_id) != revision:
+                for connection in self._listeners.get(room_id, ()):
+                    connection.wake()
+            self._seen_revisions[room_id] = revision
 
     async def _renew_leases(self) -> None:
         for key_id in list(self._listening_keys):
@@ -396,12 +396,12 @@ class Hub:
         if self._waits:
             await in_database(lifecycle.renew_leases, list(self._waits))
 
-    async def _look_who_is_here(self) -> None:
+    async def _update_presence(self) -> None:
         people = {viewer.user_id for viewer in self._viewers() if viewer.many_rooms}
         if people:
             for room, names in await in_database(presence.renew_and_look, people, list(self._feeds)):
                 if room.pk in self._feeds:
-                    self._feeds[room.pk].show_people(room.slug, names)
+                    self._feeds[room.pk].push_presence(room.slug, names)
 
     async def _write_notices(self) -> None:
         await in_database(planner.read)
@@ -418,14 +418,14 @@ class Hub:
 
     async def _recheck_agents(self) -> None:
         by_key = defaultdict(list)
-        for sleeper in self._sleepers():
-            if sleeper.key_id is not None:
-                by_key[sleeper.key_id].append(sleeper)
+        for connection in self._connections():
+            if connection.key_id is not None:
+                by_key[connection.key_id].append(connection)
         if by_key:
             alive = await in_database(_usable_among, list(by_key))
             for key_id in by_key.keys() - alive:
-                for sleeper in by_key[key_id]:
-                    sleeper.refuse()
+                for connection in by_key[key_id]:
+                    connection.revoke()
 
     async def _recheck_people(self) -> None:
         viewers = self._viewers()
@@ -435,19 +435,19 @@ class Hub:
         for session_key, group in by_session.items():
             allowed = await in_database(_rooms_of_session, session_key)
             for viewer in group:
-                # Who watches all rooms comes back for the new ones as well.
+                # A stream of all rooms reconnects to get new rooms as well.
                 has_changed = viewer.many_rooms and viewer.room_ids != allowed
                 if has_changed or not viewer.room_ids <= allowed:
-                    viewer.leave()
+                    viewer.disconnect()
 
 
-def _discard(sleepers: dict[Any, set[Any]], name: Any, sleeper: Sleeper) -> None:
-    sleepers[name].discard(sleeper)
-    if not sleepers[name]:
-        del sleepers[name]
+def _discard(connections: dict[Any, set[Any]], name: Any, connection: Connection) -> None:
+    connections[name].discard(connection)
+    if not connections[name]:
+        del connections[name]
 
 
-def _reaches_others(layer: Any) -> bool:
+def _reaches_other_processes(layer: Any) -> bool:
     return layer is not None and not isinstance(layer, InMemoryChannelLayer)
 
 

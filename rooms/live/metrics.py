@@ -1,7 +1,7 @@
-"""What a monitoring system may ask: `GET /metrics` as Prometheus reads it, for who knows `METRICS_TOKEN`.
+"""Prometheus metrics: `GET /metrics` for callers with the `METRICS_TOKEN`.
 
-Names neither rooms nor people. Four queries, whatever is stored, about what is open and what happened since
-the last time somebody asked; none of them reads what is long settled.
+No metric names a room or a person. Four queries, however much is stored: open questions, and what happened
+since the last scrape.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# A click, a coffee, a meeting, a night: what people take to answer.
-SECONDS_TO_ANSWER = (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400)
-# What is older than this is committed: an entry is written at the end of a transaction of milliseconds.
+# Upper bounds of the histogram: from a click to a night.
+ANSWER_SECONDS_BOUNDS = (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400)
+# Entries older than this are committed: they are written at the end of a transaction of milliseconds.
 COMMITTED_AFTER_SECONDS = 5
-# Less than the patience of Prometheus, which is ten seconds unless told otherwise.
+# Less than the scrape timeout of Prometheus, ten seconds by default.
 CHANNEL_LAYER_SECONDS = 2
 
 Action = AuditEntry.Action
-# What becomes of a question, by the word that the metric has for it.
+# The value of the label `event` for each action.
 EVENTS: dict[str, str] = {
     Action.ASKED: "asked",
     Action.ANSWERED: "answered",
@@ -57,7 +57,7 @@ DECIDED = (Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK)
 @csrf_exempt
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All metrics; without the token there is nothing here."""
+    """All metrics; 404 without the token."""
     if not _knows_token(request) or request.method not in ("GET", "HEAD"):
         raise Http404
     return HttpResponse(text(), content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
@@ -85,7 +85,7 @@ class Metric:
 
 
 def text() -> str:
-    """The text exposition format; what cannot be found out is left out."""
+    """The text exposition format; metrics that cannot be read are left out."""
     return "".join(f"{metric}\n" for metric in _all_metrics())
 
 
@@ -99,7 +99,7 @@ def _all_metrics() -> Iterator[Metric]:
     yield _gauge("ask_bridge_database_up", "1 if the database replied just now.", bool(of_database))
     yield from of_database
     yield _gauge("ask_bridge_channel_layer_up", "1 if the channel layer replied just now.", _is_layer_up())
-    yield from _of_sleepers()
+    yield from _of_connections()
     yield from _of_process()
 
 
@@ -107,12 +107,12 @@ def _gauge(name: str, meaning: str, value: float, labels: str = "") -> Metric:
     return Metric(name, "gauge", meaning, [(labels, float(value))])
 
 
-# ---- the same in every process ---------------------------------------------------------------------------
+# ---- of the whole site ---------------------------------------------------------------------------
 
 
 def _of_database() -> Iterator[Metric]:
     now = timezone.now()
-    # Room by room, as the indexes have them: of all that is settled not a row is read.
+    # Counted room by room from an index; no settled row is read.
     in_room = Question.objects.open().filter(room=OuterRef("pk")).order_by("position")
     rooms = Room.objects.active().order_by()
     oldest = list(rooms.values_list(Subquery(in_room.values("asked_at")[:1]), flat=True))
@@ -121,18 +121,18 @@ def _of_database() -> Iterator[Metric]:
     yield Metric(
         "ask_bridge_open_questions",
         "gauge",
-        "Questions nobody has settled, by whether their agent still waits.",
+        "Open questions, by whether their agent still waits.",
         [('{agent="waiting"}', waited_for), ('{agent="gone"}', max(all_open - waited_for, 0))],
     )
     age = max((now - asked_at).total_seconds() for asked_at in [*filter(None, oldest), now])
     yield _gauge("ask_bridge_oldest_open_question_seconds", "Age of the oldest open question.", age)
     yield _gauge("ask_bridge_rooms", "Rooms that are not archived.", len(oldest))
-    yield from _tally.metrics(now - timedelta(seconds=COMMITTED_AFTER_SECONDS))
+    yield from _site_counters.metrics(now - timedelta(seconds=COMMITTED_AFTER_SECONDS))
 
 
 @dataclass
-class Tally:
-    """What happened on the whole site since this process began, counted on from where it stopped last."""
+class SiteCounters:
+    """Counters of the whole site since this process started, continued from the last scrape."""
 
     until: datetime
     events: Counter[str] = field(default_factory=Counter)
@@ -141,7 +141,7 @@ class Tally:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def metrics(self, until: datetime) -> Iterator[Metric]:
-        """Everything up to this moment."""
+        """Count everything up to now."""
         with self._lock:
             self._count_on(until)
             events, seconds, seconds_sum = Counter(self.events), Counter(self.seconds), self.seconds_sum
@@ -151,7 +151,7 @@ class Tally:
             "What became of questions, on the whole site, since this process began.",
             [(f'{{event="{event}"}}', events[event]) for event in EVENTS.values()],
         )
-        within = [(f'_bucket{{le="{bound}"}}', _up_to(bound, seconds)) for bound in SECONDS_TO_ANSWER]
+        within = [(f'_bucket{{le="{bound}"}}', _up_to(bound, seconds)) for bound in ANSWER_SECONDS_BOUNDS]
         yield Metric(
             "ask_bridge_answer_seconds",
             "histogram",
@@ -172,10 +172,10 @@ class Tally:
         rows = happened.order_by().values_list("action", "at", Subquery(asked_at))
         for action, at, since in list(rows):
             self.events[EVENTS[action]] += 1
-            # A question that was deleted with its room has no beginning any more.
+            # A question that was deleted with its room has no time of asking.
             if action in DECIDED and since:
                 seconds = max((at - since).total_seconds(), 0)
-                self.seconds[next((bound for bound in SECONDS_TO_ANSWER if seconds <= bound), -1)] += 1
+                self.seconds[next((bound for bound in ANSWER_SECONDS_BOUNDS if seconds <= bound), -1)] += 1
                 self.seconds_sum += seconds
         self.until = until
 
@@ -184,14 +184,14 @@ def _up_to(bound: int, seconds: Counter[int]) -> int:
     return sum(count for upper, count in seconds.items() if 0 <= upper <= bound)
 
 
-_tally = Tally(timezone.now())
+_site_counters = SiteCounters(timezone.now())
 
 
-# ---- of this process alone -------------------------------------------------------------------------------
+# ---- of this process -------------------------------------------------------------------------------
 
 
 def _is_layer_up() -> bool:
-    """Asked in the loop that has the connections; under WSGI there is none."""
+    """Runs in the event loop of the hub; under WSGI there is none."""
     loop = hub._loop
     try:
         if loop is None:
@@ -199,7 +199,7 @@ def _is_layer_up() -> bool:
         else:
             asyncio.run_coroutine_threadsafe(_ask_layer(), loop).result(CHANNEL_LAYER_SECONDS + 1)
     except Exception:
-        return False  # the hub says in the log that it went, once
+        return False  # the hub logs the outage once
     return True
 
 
@@ -210,7 +210,7 @@ async def _ask_layer() -> None:
             await layer.group_send("ask_bridge.ready", {"type": "ready"})
 
 
-def _of_sleepers() -> Iterator[Metric]:
+def _of_connections() -> Iterator[Metric]:
     asleep = hub.counts()
     yield _gauge(
         "ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", asleep["waits"]

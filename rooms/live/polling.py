@@ -1,6 +1,6 @@
-"""Where nothing can wait: under WSGI pages ask again and again, and requests sweep in passing.
+"""The live part under WSGI, where no request can wait: pages poll, and requests run the periodic work.
 
-Under ASGI `live.py` takes the addresses of the streams, and the hub sweeps.
+Under ASGI `routing.py` takes the addresses of the streams, and the hub runs the periodic work.
 """
 
 import logging
@@ -24,42 +24,42 @@ from rooms.models import Room
 
 logger = logging.getLogger(__name__)
 
-# A page is promised to be right again within this time, and a worker has other things to do.
+# The promised time within which a page is right again; more often would only load the workers.
 POLL_SECONDS = 5
 
-# Somebody waits for the page that this request asks for: one batch, and the next request goes on.
+# A person waits for the page of this request: one batch, and the next request continues.
 READ_SECONDS = 0.01
 
 _swept_at = 0.0
 
 
-@csrf_exempt  # it changes nothing, and the stream that it stands for has no token either
+@csrf_exempt  # it changes nothing, and EventSource sends no token either
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def stream(request: HttpRequest, room: str = "") -> HttpResponse:
-    """What a stream would have told since the page's cursors, and when to ask again."""
+    """The events since the page's cursors, and when to poll again."""
     try:
-        news = _news(request, room or None)
+        events_since = _events_since(request, room or None)
     except access.SignedOut:
         return problems.signed_out().as_response()
     except Http404:
         return problems.not_found().as_response()
-    return HttpResponse(news, headers={**STREAM_HEADERS, "Retry-After": str(POLL_SECONDS)})
+    return HttpResponse(events_since, headers={**STREAM_HEADERS, "Retry-After": str(POLL_SECONDS)})
 
 
-def _news(request: HttpRequest, slug: str | None) -> bytes:
+def _events_since(request: HttpRequest, slug: str | None) -> bytes:
     user = request.user
     if not user.is_authenticated or request.GET.get("person", str(user.pk)) != str(user.pk):
         raise access.SignedOut
     rooms = [access.room_for(user, slug)] if slug else list(access.visible_rooms(user))
     language = streams.page_language(request.GET.get("language", ""))
-    told = streams.cursors(request, slug)
-    news: list[events.AnyFrame] = [
-        events.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}
+    sent = streams.cursors(request, slug)
+    frames: list[events.AnyFrame] = [
+        events.room_gone_frame(slug) for slug in sent.keys() - {room.slug for room in rooms}
     ]
-    for room, since in streams.beginnings(told, rooms):
-        news += _frames(room, since, language)
-    return events.encode_frames(news, user.pk, language, slug is None, locks.standing_of(user, rooms))
+    for room, since in streams.replay_starts(sent, rooms):
+        frames += _frames(room, since, language)
+    return events.encode_frames(frames, user.pk, language, slug is None, locks.standing_of(user, rooms))
 
 
 def _frames(room: Room, since: int | None, language: str) -> list[events.AnyFrame]:
@@ -70,8 +70,8 @@ def _frames(room: Room, since: int | None, language: str) -> list[events.AnyFram
     return events.frames_after(room.pk, since, [language])[1] if since != room.revision else []
 
 
-def sweep_in_passing(**signal: Any) -> None:
-    """Do what the hub does elsewhere by itself, a little of it; at most once a second in each process."""
+def sweep_on_request(**signal: Any) -> None:
+    """Do a little of the hub's periodic work; at most once a second in each process."""
     global _swept_at
     if time.monotonic() - _swept_at < SWEEP_SECONDS:
         return
@@ -81,5 +81,5 @@ def sweep_in_passing(**signal: Any) -> None:
         writer.catch_up(READ_SECONDS)
         recall.catch_up(READ_SECONDS)
     except DatabaseError as error:
-        # Not the business of whoever asked for a page.
+        # The request itself must not fail for it.
         logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -1,8 +1,8 @@
-"""What waits, in front of Django: long-polls of agents, streams of pages, probes.
+"""Routing of requests that stay open: long-polls of agents, streams of pages, and probes.
 
-Inside Django's handler every open request would hold a thread and its first query a database connection.
-Here a sleeper holds its socket and nothing else: it checks access in one short hop to a database thread,
-sleeps in the hub, and hops again when there is news.
+Inside Django's handler every open request would hold a thread, and its first query a database connection.
+Here it holds only its socket: access is checked in one short job of the database pool, then the connection
+waits in the hub until there is a change.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from rooms.live.hub import hub
 
 logger = logging.getLogger(__name__)
 
-# A database or a channel layer that takes longer to reply is no help to anybody who waits.
+# A database or channel layer that takes longer counts as unreachable.
 READY_SECONDS = 3
 
 
 async def healthz(exchange: Exchange) -> None:
-    """The process is up. Like readiness, asked for by probes that know no host name of ours."""
+    """The process is up. Probes call this and `readyz` without a valid host name."""
     await exchange.respond_json({"status": "ok"})
 
 
@@ -67,7 +67,7 @@ async def _layer_state() -> str:
 
 LiveView = Callable[..., Awaitable[None]]
 
-# By the names of `urls.py`: (method, name) -> what takes the call, and whether only with `?wait=`.
+# By method and name in `urls.py`: the view, and whether it takes only requests with `?wait=`.
 LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
     ("GET", "api-question"): (waits.wait_for_answer, True),
     ("POST", "api-questions"): (waits.ask_and_wait, True),
@@ -82,23 +82,23 @@ LIVE_VIEWS: dict[tuple[str, str], tuple[LiveView, bool]] = {
 }
 
 
-# Where a scope keeps what was found for its path, so that nobody has to look again.
+# The key of the scope under which the URL match is stored, so that Django need not resolve it again.
 MATCH = "ask_bridge.match"
 
-# Asked for by machines that come past the proxy, without its https.
+# Called by monitoring directly, not through the proxy and its https.
 PROBES = (healthz, readyz)
 
-# Longer than any of ours; nobody fills the memory with the others.
+# Longer than any of our paths; foreign long paths must not fill the cache.
 LONGEST_KEPT_PATH = 200
 
-# Whether anything in this process was given our sleepers, for the system check.
-is_in_place = False
+# Whether `with_live` was called in this process, for the system check.
+is_installed = False
 
 
 def with_live(application: Application) -> Application:
-    """The portal's ASGI application with our sleepers in front, at whatever prefix it includes our URLs."""
-    global is_in_place
-    is_in_place = True
+    """The portal's ASGI application with the live part in front, at any prefix of our URLs."""
+    global is_installed
+    is_installed = True
 
     async def live_application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -120,13 +120,13 @@ async def _run(exchange: Exchange, view: LiveView, *path: str) -> None:
         return
     try:
         if view not in PROBES and settings.SECURE_SSL_REDIRECT and not exchange.request.is_secure():
-            # Django's own middleware knows where to send who comes without https.
+            # Django's middleware redirects to https.
             await exchange.application(exchange.scope, exchange.receive, exchange.send)
         else:
             if view not in PROBES:
-                exchange.request.get_host()  # one that is not ours is refused
+                exchange.request.get_host()  # refuses a host that is not in ALLOWED_HOSTS
             if prefix := get_script_prefix(exchange.scope):
-                set_script_prefix(prefix)  # the addresses in what is said begin with it
+                set_script_prefix(prefix)  # for the addresses in the reply
             await view(exchange, *path)
     except Http404:
         await exchange.respond_problem(problems.not_found())
@@ -135,7 +135,7 @@ async def _run(exchange: Exchange, view: LiveView, *path: str) -> None:
 
 
 def _find(scope: Scope) -> tuple[Any, ...] | None:
-    """Who takes this call here, and the variable parts of its path."""
+    """The live view of this request and the variable parts of its path; None if Django takes it."""
     try:
         path = scope["path"].removeprefix(get_script_prefix(scope))
         look_up = _resolve_once if len(path) <= LONGEST_KEPT_PATH else resolve
@@ -147,56 +147,56 @@ def _find(scope: Scope) -> tuple[Any, ...] | None:
     view, only_with_wait = LIVE_VIEWS.get((scope["method"], match.url_name or ""), (None, False))
     waits_for_something = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
     if view is None or (only_with_wait and not waits_for_something):
-        # Only here: it is larger than all else that a sleeper holds.
+        # Not for live views: it is larger than all else that a connection holds.
         scope[MATCH] = match
         return None
-    # Only the values: a sleeper keeps them for as long as it sleeps.
+    # Only the values: a connection keeps them as long as it is open.
     return view, *(match.kwargs[name] for name in ("room", "question_id") if name in match.kwargs)
 
 
-# The same few paths come again and again: of rooms that agents ask in, and of pages that people open.
+# A site has few different paths of rooms and pages.
 _resolve_once = lru_cache(maxsize=1024)(resolve)
 
 
 def match_of(request: HttpRequest) -> ResolverMatch | None:
-    """The view of ours that was found for this request, if it came through here."""
+    """The URL match that `with_live` found for this request, if any."""
     scope: Scope = getattr(request, "scope", {})
     return scope.get(MATCH)
 
 
 async def start_live() -> None:
-    """Begin to listen and sweep before the first request comes."""
+    """Start the hub before the first request."""
     await hub.start()
 
 
 async def stop_live() -> None:
-    """Tell every waiter and stream to come back later, and wait until they know."""
+    """End every wait and stream with a reply that says to come back later."""
     await hub.close()
 
 
 async def _lifespan(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Begin and end with the server; what the portal's own application does then, it still does."""
-    heard: list[str] = []
-    said: list[str] = []
+    """Start and stop the hub with the server, around the portal's own lifespan handling."""
+    received: list[str] = []
+    sent: list[str] = []
 
-    async def receive_after_us() -> Any:
+    async def receive_and_act() -> Any:
         message = await receive()
-        heard.append(message["type"])
+        received.append(message["type"])
         await (start_live() if message["type"] == "lifespan.startup" else stop_live())
         return message
 
-    async def send_and_note(message: Any) -> None:
-        said.append(message["type"])
+    async def send_and_record(message: Any) -> None:
+        sent.append(message["type"])
         await send(message)
 
     try:
-        await application(scope, receive_after_us, send_and_note)
+        await application(scope, receive_and_act, send_and_record)
     except Exception:
-        if said:
+        if sent:
             raise
-        # It knows no lifespan, as Django's own: then we speak.
-        if not heard:
-            await receive_after_us()
+        # An application without lifespan support, such as Django's: answer for it.
+        if not received:
+            await receive_and_act()
         await send({"type": "lifespan.startup.complete"})
-        await receive_after_us()
+        await receive_and_act()
         await send({"type": "lifespan.shutdown.complete"})

@@ -1,6 +1,6 @@
-"""Pages that watch: one room, or all rooms of a person, from a cursor on.
+"""Event streams of pages: the changes of one room or of all rooms of a person, from a cursor on.
 
-Always in this order: join the hub, then replay from the database, then sleep. So nothing is missed.
+Always in this order: register with the hub, replay from the database, wait. So no change is missed.
 """
 
 from typing import Any
@@ -19,62 +19,64 @@ from rooms.models import Room
 
 
 async def stream_rooms(exchange: Exchange, room: str | None = None) -> None:
-    """One room's changes for an open page, or those of all rooms that its person may see.
+    """Stream the changes of one room, or of all rooms that the person may see.
 
     A page may send its cursors as a form.
     """
     if exchange.request.method == "POST":
         await exchange.read_body()
-    viewer, rooms = await _let_in(exchange.request, room)
+    viewer, rooms = await _admit(exchange.request, room)
     watching = None
     try:
-        heard = await hub.join(viewer, rooms)
+        revisions = await hub.join(viewer, rooms)
         await exchange.open_stream()
-        watching = exchange.watch(viewer)
-        await _catch_up(viewer, cursors(exchange.request, room), rooms, heard)
+        watching = exchange.watch_disconnect(viewer)
+        await _catch_up(viewer, cursors(exchange.request, room), rooms, revisions)
         await exchange.write(viewer.take())
-        # A page sleeps most of its life, and there are thousands: it keeps nothing of its beginning.
-        exchange.rest()
-        del rooms, heard
-        viewer.start_clock(COMMENT_SECONDS)
-        viewer.write = exchange.write_at_once
-        while not viewer.is_gone and not hub.is_closing:
+        # Thousands of streams are idle most of the time: release what only the beginning needed.
+        exchange.release_request()
+        del rooms, revisions
+        viewer.start_timer(COMMENT_SECONDS)
+        viewer.write = exchange.write_now
+        while not viewer.is_disconnected and not hub.is_closing:
             was_woken = await viewer.sleep()
-            await exchange.write(viewer.take() if was_woken else b": still here\n\n")
+            await exchange.write(viewer.take() if was_woken else b": keep-alive\n\n")
     finally:
         hub.remove_viewer(viewer)
-        viewer.stop_clock()
+        viewer.stop_timer()
         if watching:
             watching.cancel()
     await exchange.finish()
 
 
-async def _let_in(request: HttpRequest, slug: str | None) -> tuple[Viewer, list[Room]]:
-    """A viewer for the person's page and the rooms that it watches, if it may."""
+async def _admit(request: HttpRequest, slug: str | None) -> tuple[Viewer, list[Room]]:
+    """The viewer of this page and its rooms; raises if the person may not see them."""
     session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     user_id, rooms, standing = await in_database(_watchable_rooms, session_key, slug)
     if request.GET.get("person", str(user_id)) != str(user_id):
-        # Somebody else has signed in since in this browser: their changes are not for the old page.
+        # Another person has signed in since in this browser; the old page must not show their changes.
         raise access.SignedOut
     language = page_language(request.GET.get("language", ""))
     room_ids = {room.pk for room in rooms}
     viewer = Viewer(user_id, session_key, room_ids, language, many_rooms=slug is None, standing=standing)
-    hub.welcome(viewer)
+    hub.admit(viewer)
     return viewer, rooms
 
 
-async def _catch_up(viewer: Viewer, told: dict[str, str], rooms: list[Room], heard: dict[int, int]) -> None:
-    """What the page missed, before what comes; `heard` is where the feeds were when it joined them."""
-    for room, since in beginnings(told, rooms):
+async def _catch_up(
+    viewer: Viewer, sent: dict[str, str], rooms: list[Room], revisions: dict[int, int]
+) -> None:
+    """Replay what the page missed; `revisions` are those of the feeds when the viewer joined."""
+    for room, since in replay_starts(sent, rooms):
         if since is None:
             viewer.catch_up(room.slug, *await in_database(events.open_frames, room.pk))
         elif since < 0:
             viewer.catch_up(room.slug, room.revision, [events.reset_frame(room.slug, room.revision)])
-        elif since != heard[room.pk]:
-            # The feed may be ahead of what was read before joining it, and does not repeat itself.
+        elif since != revisions[room.pk]:
+            # The feed may be ahead of the room as it was read, and does not send a change twice.
             missed = await in_database(events.frames_after, room.pk, since, [viewer.language])
             viewer.catch_up(room.slug, *missed)
-    viewer.push([events.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}])
+    viewer.push([events.room_gone_frame(slug) for slug in sent.keys() - {room.slug for room in rooms}])
 
 
 def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, list[Room], locks.Standing]:
@@ -86,10 +88,10 @@ def _watchable_rooms(session_key: str | None, slug: str | None) -> tuple[Any, li
 
 
 def cursors(request: HttpRequest, slug: str | None) -> dict[str, str]:
-    """Where the page says that it is, by room.
+    """The cursors that the page sent, by room.
 
-    A room's stream has plain revisions, the one of all rooms has `room:revision` pairs. Its last event id
-    names one room only; the others replay from where the page began, which is more than needed and harmless.
+    The stream of one room has plain revisions, that of all rooms `room:revision` pairs. Its last event id
+    names one room only; the others replay from the start of the page, which is harmless.
     """
     since = request.POST.get("since") or request.GET.get("since", "")
     last_event_id = request.headers.get("Last-Event-ID", "")
@@ -100,12 +102,12 @@ def cursors(request: HttpRequest, slug: str | None) -> dict[str, str]:
     return dict(pair.split(":", 1) for pair in pairs if ":" in pair)
 
 
-def beginnings(told: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
-    """Where each room's replay begins: -1 where the page named a cursor that means nothing to us, None for a
-    room that the page has not heard of."""
-    if not told:
+def replay_starts(sent: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
+    """The revision from which each room is replayed: -1 for an invalid cursor, None for a room that is new to
+    the page."""
+    if not sent:
         return []
-    return [(room, _revision(told[room.slug]) if room.slug in told else None) for room in rooms]
+    return [(room, _revision(sent[room.slug]) if room.slug in sent else None) for room in rooms]
 
 
 def _revision(text: str) -> int:
@@ -113,5 +115,5 @@ def _revision(text: str) -> int:
 
 
 def page_language(code: str) -> str:
-    """The language that the page is in, if it is one of the site's."""
+    """The language of the page, or the default if the site does not have it."""
     return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE

@@ -17,7 +17,7 @@ from rooms.conf import setting
 from rooms.models import Notice, Room, Webhook
 from rooms.notifications import planner, safe_http, samples
 from rooms.notifications.channels import webhook as webhooks
-from rooms.web import form, is_htmx, page, surroundings
+from rooms.web import base_context, form, is_htmx, page
 
 # A week: whoever waits longer than that wants no notification.
 MOST_MINUTES = 7 * 24 * 60
@@ -117,7 +117,7 @@ def _own_webhook(request: HttpRequest, room: Room) -> Webhook:
 
 
 def _page(request: HttpRequest, room: Room, status: int = 200, **context: Any) -> HttpResponse:
-    context |= surroundings(request, room=room)
+    context |= base_context(request, room=room)
     context |= {
         "webhooks": [{"webhook": one, "last": webhooks.last_told(one)} for one in room.webhooks.all()],
         "knows_itself": bool(setting("ORIGIN")),

@@ -21,7 +21,7 @@ from rooms.access import rate_limits
 from rooms.contract.forms import KeyForm, read_key
 from rooms.contract.payload import parse_ask
 from rooms.models import CLOSE_AFTER_CHOICES, AgentKey, Room
-from rooms.web import form, page, retry_later, surroundings, too_many_in_words
+from rooms.web import base_context, form, page, retry_later, too_many_in_words
 
 # A test question is for the next minutes, not for somebody's history of open ones.
 TEST_QUESTION_SECONDS = 15 * 60
@@ -124,7 +124,7 @@ def _connect_page(
     # A new key is shown in this reply and never again: it is stored nowhere, not even in the session.
     key, key_text = made or (None, "")
     context: dict[str, Any] = {
-        **surroundings(request, room=room),
+        **base_context(request, room=room),
         "may_manage": access.may_manage(request.user, room),
         "managers": access.manager_names(room),
         "form": form or KeyForm(),

@@ -14,7 +14,7 @@ from rooms.access import rate_limits
 from rooms.models import Preferences, Room
 from rooms.notifications import samples, settings_form
 from rooms.people import preferences
-from rooms.web import form, is_htmx, page, surroundings
+from rooms.web import base_context, form, is_htmx, page
 
 
 @page
@@ -58,7 +58,7 @@ def _page(
     filled: settings_form.Filled | None = None,
     **context: Any,
 ) -> HttpResponse:
-    around = surroundings(request, rooms)
+    around = base_context(request, rooms)
     saved = {
         **around,
         "page": "settings",

@@ -33,7 +33,7 @@ from rooms.models import Answer, Message, Question, QuestionQuerySet, Room
 from rooms.people import presence
 from rooms.rendering import cards, markup
 from rooms.rendering.record import Record
-from rooms.web import errors_response, form, is_htmx, page, retry_later, surroundings, too_many_in_words
+from rooms.web import base_context, errors_response, form, is_htmx, page, retry_later, too_many_in_words
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30
@@ -57,7 +57,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     questions = Question.objects.with_answer().filter(room__in=rooms)
     attended = questions.attended().order_by("-agent_active", "asked_at")
     unattended = questions.unattended().order_by("asked_at")
-    around = surroundings(request, rooms)
+    around = base_context(request, rooms)
     for_others, standing = around["locked"].condition, around["standing"]
     folded = _open_cards(request, unattended, standing)
     context = {
@@ -106,7 +106,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     if is_htmx(request) and before:
         return render(request, "ask_bridge/_timeline.html", context)
     open_questions = Question.objects.with_answer().open().filter(room=own_room).order_by("position")
-    around = surroundings(request, room=own_room)
+    around = base_context(request, room=own_room)
     context |= around | {
         "attended_count": around["attended_counts"][own_room.pk],
         **_open_cards(request, open_questions.none() if before else open_questions, around["standing"]),
@@ -134,7 +134,7 @@ def _question_page(request: HttpRequest, asked: Question, card: str, status: int
     # From the history: the search that found it, to go back to.
     found_by = request.GET.get("search")
     context = {
-        **surroundings(request, room=asked.room),
+        **base_context(request, room=asked.room),
         "card": card,
         "record": Record(cards.card_of(asked, request.user.pk)),
         "address": f"{address}?{request.GET.urlencode()}" if request.GET else address,
@@ -258,14 +258,14 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
     asked = access.question_for(request.user, room, question_id)
     access.check_may_answer(request.user, asked.room)
     if asked.is_open:
-        hub.tell_answering(asked, request.user)
+        hub.announce_answering(asked, request.user)
     return HttpResponse(status=204)
 
 
 def _decided(request: HttpRequest, question: Question) -> HttpResponse:
     """The card as it is now: settled, or a careful one on its way there."""
     if not question.is_open:
-        hub.let_agents_go_first(question)
+        hub.yield_to_agents(question)
     if is_htmx(request):
         return HttpResponse(cards.render_card(question, request.user.pk))
     address = redirect("ask_bridge:question", question.room.slug, question.pk)

@@ -112,7 +112,7 @@ def test_users_in_another_database(settings: Any) -> None:
 
 def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASGI_APPLICATION = "django.core.handlers.asgi.ASGIHandler"
-    monkeypatch.setattr(routing, "is_in_place", False)
+    monkeypatch.setattr(routing, "is_installed", False)
     assert "with_live" in str(found()["ask_bridge.W002"].hint)
     routing.with_live(routing.with_live)  # anywhere in the application, under whatever wraps it
     assert found() == {}

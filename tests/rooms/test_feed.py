@@ -27,22 +27,22 @@ async def _answer_before(
     """What the last of the viewers is sent, once the others have left."""
     hub = Hub()
     for viewer in viewers:
-        hub.welcome(viewer)
+        hub.admit(viewer)
         await hub.join(viewer, [room])
     *others, last = viewers
     choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
     hint = {"room_id": room.pk, "settled": question.pk}
     try:
         await in_database(lifecycle.answer, question, choices, via=Answer.Via.WEB, user=ana)
-        hub._take(hint)
+        hub._receive(hint)
         async with asyncio.timeout(10):
-            while "Could not tell the changes of room" not in caplog.text:
+            while "Could not push the changes of room" not in caplog.text:
                 await asyncio.sleep(0.01)
         await last.sleep(0)
         last.take()  # what it may have got before it broke
         for viewer in others:
             hub.remove_viewer(viewer)
-        hub._take(hint)
+        hub._receive(hint)
         assert await last.sleep(10)
         return last.take()
     finally:

@@ -398,7 +398,7 @@ def test_what_the_stream_says_is_in_the_language_of_its_page(
         ask(), [{"question": "¤Datenbank", "customInput": "¤x"}], via=Answer.Via.WEB, user=people[0]
     )
     _, news = events.frames_after(german_room.pk, 0, ["de", "en"])
-    here = events.here_frame("raum", [f"¤P{number}" for number in range(12)])
+    here = events.presence_frame("raum", [f"¤P{number}" for number in range(12)])
     news += [events.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
 
     def said(language: str) -> str:

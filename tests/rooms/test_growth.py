@@ -249,14 +249,14 @@ async def _cost_of_an_answer(
         Viewer(f"person-{number}", None, {room.pk}, "en", many_rooms=True) for number in range(viewer_count)
     ]
     for viewer in viewers:
-        hub.welcome(viewer)
+        hub.admit(viewer)
         await hub.join(viewer, [room])
     try:
         meter.counts.clear()
         threads = threading.active_count()
         choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
         await in_database(partial(lifecycle.answer, question, choices, via=Answer.Via.WEB, user=user))
-        hub._take({"room_id": room.pk, "settled": question.pk})
+        hub._receive({"room_id": room.pk, "settled": question.pk})
         assert all([await viewer.sleep(10) for viewer in viewers])
         assert len({viewer.take() for viewer in viewers}) == 1
         return {**meter.counts, "new threads": threading.active_count() - threads}

@@ -6,7 +6,7 @@ import pytest
 
 from rooms import lifecycle
 from rooms.live import waits
-from rooms.live.connections import Sleeper, Waiter
+from rooms.live.connections import AnswerWait, Connection
 from rooms.live.hub import Hub
 from rooms.models import AgentKey, Question
 
@@ -24,7 +24,7 @@ def is_waited_for(question: Question) -> bool:
 
 
 def test_a_key_listens_until_its_last_listener_leaves(hub: Hub) -> None:
-    first, second = Sleeper(), Sleeper()
+    first, second = Connection(), Connection()
     hub.add_listener(1, 7, first)
     hub.add_listener(1, 7, second)
     hub.remove_listener(1, 7, first)
@@ -34,7 +34,7 @@ def test_a_key_listens_until_its_last_listener_leaves(hub: Hub) -> None:
 
 
 def test_a_wait_that_ends_beside_a_listener_of_its_key_ends_nothing(hub: Hub) -> None:
-    waiter, listener = Waiter(), Sleeper()
+    waiter, listener = AnswerWait(), Connection()
     waiter.key_id = 7
     hub.add_wait("q_1", waiter)
     hub.add_listener(1, 7, listener)
@@ -48,7 +48,7 @@ def test_a_listener_that_leaves_ends_what_nothing_else_waits_for(
     hub: Hub, ask: Callable[..., Question], key: tuple[AgentKey, str]
 ) -> None:
     question, has_own_wait = ask(), ask()
-    hub.add_wait(has_own_wait.pk, Waiter())
+    hub.add_wait(has_own_wait.pk, AnswerWait())
     waits._start_listening(key[0].pk)
     assert is_waited_for(question)
     waits._stop_listening(key[0].pk)
@@ -59,7 +59,7 @@ def test_a_listener_that_leaves_another_of_its_key_ends_nothing(
     hub: Hub, question: Question, key: tuple[AgentKey, str]
 ) -> None:
     waits._start_listening(key[0].pk)
-    hub.add_listener(question.room_id, key[0].pk, Sleeper())
+    hub.add_listener(question.room_id, key[0].pk, Connection())
     waits._stop_listening(key[0].pk)
     assert is_waited_for(question)
 

@@ -23,7 +23,7 @@ SAMPLE = re.compile(r"([a-z_]+)(\{[a-z]+=\"[^\"]+\"\})? (\S+)")
 def fresh_tally(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that just began, and counting what is not older than a moment."""
     settings.ASK_BRIDGE = {"METRICS_TOKEN": TOKEN}
-    monkeypatch.setattr(metrics, "_tally", metrics.Tally(timezone.now()))
+    monkeypatch.setattr(metrics, "_site_counters", metrics.SiteCounters(timezone.now()))
     monkeypatch.setattr(metrics, "COMMITTED_AFTER_SECONDS", 0)
 
 
@@ -137,7 +137,7 @@ def test_what_became_of_questions_is_counted_on(ask: Callable[..., Question], an
 def test_what_was_before_the_process_began_is_not_counted(
     question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metrics, "_tally", metrics.Tally(timezone.now()))
+    monkeypatch.setattr(metrics, "_site_counters", metrics.SiteCounters(timezone.now()))
     assert samples()['ask_bridge_questions_total{event="asked"}'] == 0
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from unittest.mock import AsyncMock
 
-from rooms.live.connections import Sleeper, Viewer
+from rooms.live.connections import Connection, Viewer
 from rooms.live.events import Frame
 from rooms.live.exchange import Exchange
 
@@ -26,7 +26,7 @@ def run(scene: Callable[[], Awaitable[None]]) -> None:
 
 def test_a_sleep_ends_with_news_or_with_its_time() -> None:
     async def scene() -> None:
-        sleeper = Sleeper()
+        sleeper = Connection()
         assert await sleeper.sleep(0.01) is False
         asyncio.get_running_loop().call_later(0.01, sleeper.wake)
         assert await sleeper.sleep(60) is True
@@ -47,13 +47,13 @@ def test_news_that_came_before_the_sleep_end_it_at_once() -> None:
 def test_the_clock_of_a_stream_rings_again_and_again_whatever_comes_in_between() -> None:
     async def scene() -> None:
         viewer = a_viewer()
-        viewer.start_clock(0.02)
+        viewer.start_timer(0.02)
         assert await viewer.sleep() is False
         viewer.push([NEWS])
         assert await viewer.sleep() is True
         assert await viewer.sleep() is False
         assert await viewer.sleep() is False
-        viewer.stop_clock()
+        viewer.stop_timer()
         sleeping = asyncio.create_task(viewer.sleep())
         await asyncio.sleep(0.1)
         assert not sleeping.done()
@@ -88,7 +88,7 @@ async def _asleep(viewer: Viewer) -> "asyncio.Task[bool]":
 def test_news_for_a_stream_that_sleeps_go_out_without_waking_it() -> None:
     async def scene() -> None:
         page, viewer = Page(), a_viewer()
-        viewer.write = page.exchange().write_at_once
+        viewer.write = page.exchange().write_now
         sleeping = await _asleep(viewer)
         viewer.push([NEWS], b"news")
         assert page.sent == [b"news"]
@@ -104,7 +104,7 @@ def test_news_for_a_stream_that_sleeps_go_out_without_waking_it() -> None:
 def test_news_for_a_stream_that_is_busy_wait_for_it() -> None:
     async def scene() -> None:
         page, viewer = Page(), a_viewer()
-        viewer.write = page.exchange().write_at_once
+        viewer.write = page.exchange().write_now
         viewer.push([NEWS], b"news")
         sleeping = await _asleep(viewer)
         viewer.push([NEWS], b"news")
@@ -119,7 +119,7 @@ def test_a_client_that_does_not_read_is_left_to_its_stream_and_nothing_is_lost()
     async def scene() -> None:
         page, viewer = Page(), a_viewer()
         exchange = page.exchange()
-        viewer.write = exchange.write_at_once
+        viewer.write = exchange.write_now
         page.reads.clear()
         sleeping = await _asleep(viewer)
         viewer.push([NEWS], b"news")
@@ -140,7 +140,7 @@ def test_a_server_that_fails_does_so_to_the_stream_itself() -> None:
     async def scene() -> None:
         viewer = a_viewer()
         gone = AsyncMock(side_effect=OSError)
-        viewer.write = Exchange({}, AsyncMock(), gone, AsyncMock()).write_at_once
+        viewer.write = Exchange({}, AsyncMock(), gone, AsyncMock()).write_now
         sleeping = await _asleep(viewer)
         viewer.push([NEWS], b"news")
         assert await sleeping
