@@ -53,11 +53,11 @@ def project(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -
     """`startproject`, and the ten lines."""
     folder = tmp_path_factory.mktemp("project")
     portal_machine.check("django-admin", "startproject", "mysite", str(folder))
-    for block in blocks("Ten lines"):
+    for block in blocks("Install"):
         if block.file:
             file = folder / block.file
             file.write_text(file.read_text() + block.text)
-    install, migrate = commands("Ten lines")
+    install, migrate = commands("Install")
     assert install == 'pip install "ask-bridge[server]"'
     portal_machine.check(*shlex.split(migrate), cwd=folder)
     return folder
@@ -68,7 +68,7 @@ def manage(machine: Machine, folder: Path, *arguments: str, **variables: str) ->
 
 
 def test_it_is_ten_lines() -> None:
-    lines = [line for block in blocks("Ten lines") for line in block.text.splitlines()]
+    lines = [line for block in blocks("Install") for line in block.text.splitlines()]
     assert len(list(filter(None, lines))) <= 10
 
 
@@ -78,7 +78,7 @@ def test_checks_and_migrations_are_clean(portal_machine: Machine, project: Path)
 
 
 def test_production_settings_pass_the_checks_for_deployment(portal_machine: Machine, project: Path) -> None:
-    [block] = blocks("In production")
+    [block] = blocks("Production")
     settings = f"from mysite.settings import *\n{block.text}"
     (project / "mysite" / "production.py").write_text(settings)
     manage(
