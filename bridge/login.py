@@ -5,7 +5,6 @@ What was typed is kept as a hash only: people mistake the field and type their p
 """
 
 import ipaddress
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -14,11 +13,9 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.signals import user_logged_in
 from django.core.cache import cache
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from bridge import passwords
 from rooms.prepared import Select
 from rooms.readiness import check_write
 
@@ -76,30 +73,6 @@ class Accounts(ModelBackend):
 def forget_guesses(request: HttpRequest, user: Any, **signal: Any) -> None:
     """Who knows the password has all guesses again."""
     cache.delete_many(_places(request, user.get_username()))
-
-
-class GuessLimitPage:
-    """Middleware: the page for those who have to wait, from whichever form they came."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if passwords.is_refused(request):
-            return _wait_page(request, passwords.RETRY_SECONDS)
-        return self.get_response(request)
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, TooManyGuesses):
-            return None
-        return _wait_page(request, PAUSE_SECONDS, minutes=PAUSE_SECONDS // 60)
-
-
-def _wait_page(request: HttpRequest, seconds: int, **context: Any) -> HttpResponse:
-    page = render(request, "429.html", context, status=429)
-    page["Retry-After"] = str(seconds)
-    page["Cache-Control"] = "no-store"
-    return page
 
 
 def client_address(request: HttpRequest) -> str:

@@ -89,19 +89,19 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # What follows is for people.
-    "bridge.agents.AgentCalls",
+    "bridge.middleware.AgentCalls",
     # Early, so that these are also on what the later ones refuse.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "bridge.paths.KnownPaths",
+    "bridge.middleware.KnownPaths",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "bridge.login.GuessLimitPage",
+    "bridge.middleware.GuessLimitPage",
 ]
 ROOT_URLCONF = "bridge.urls"
 TEMPLATES = [
