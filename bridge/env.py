@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from bridge.private import FILE_MODE, FOLDER_MODE, make_private_file
+from bridge.private_files import FILE_MODE, FOLDER_MODE, make_private_file
 
 # Shorter than any proxy's patience: better a clear failure than a page that hangs.
 CONNECT_TIMEOUT_SECONDS = 5

@@ -17,7 +17,7 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import ResolverMatch, set_script_prefix
 
-from bridge.passwords import REFUSED, PasswordLane, hashes_password
+from bridge.password_queue import REFUSED, PasswordLane, hashes_password
 from rooms.exchange import Receive, Send
 from rooms.live import match_of
 from rooms.threads import Threads

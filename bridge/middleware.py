@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.common import CommonMiddleware
 from django.shortcuts import render
 
-from bridge import passwords
+from bridge import password_queue
 from bridge.login import PAUSE_SECONDS, TooManyGuesses
 from rooms.live import match_of
 
@@ -47,8 +47,8 @@ class GuessLimitPage:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if passwords.is_refused(request):
-            return _wait_page(request, passwords.RETRY_SECONDS)
+        if password_queue.is_refused(request):
+            return _wait_page(request, password_queue.RETRY_SECONDS)
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

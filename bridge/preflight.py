@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management import CommandError
 from django.db import DatabaseError, connection
 
-from bridge.private import BESIDE_SQLITE, make_private, open_private
+from bridge.private_files import BESIDE_SQLITE, make_private, open_private
 
 # Long enough for a server in another data centre, short enough to watch.
 CONNECT_TIMEOUT_SECONDS = 5

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from bridge import logs
 from bridge.handler import THREADS
-from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
+from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
 from rooms import metrics
 from rooms.conf import DEFAULTS
 from rooms.exchange import COMMENT_SECONDS

@@ -14,8 +14,8 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.utils import timezone
 
-from bridge import housekeeping
-from bridge.housekeeping import BATCH, Housekeeping, purge_sessions
+from bridge import session_cleanup
+from bridge.session_cleanup import BATCH, Housekeeping, purge_sessions
 from rooms.database import in_database
 from tests.actors import PATIENCE_SECONDS, eventually
 from tests.database_threads import all_threads_without_connections
@@ -62,7 +62,7 @@ def test_processes_that_purge_together_leave_nothing(transactional_db: None) -> 
 
 
 def test_it_is_done_again_from_time_to_time(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "PURGE_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(session_cleanup, "PURGE_EVERY_SECONDS", 0.01)
 
     async def run() -> None:
         keeper = Housekeeping()

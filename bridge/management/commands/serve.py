@@ -66,8 +66,8 @@ class Command(BaseCommand):
 
     def _serve(self, bound: socket.socket, host: str, address: str) -> None:
         from bridge.asgi import application
-        from bridge.housekeeping import Housekeeping
         from bridge.server import SiteServer, start
+        from bridge.session_cleanup import Housekeeping
         from rooms.live import start_live, stop_live
 
         connection.close()  # this thread only serves from here on

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from bridge.handler import PooledHandler
-from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordLane, hashes_password
+from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordLane, hashes_password
 from tests.actors import PATIENCE_SECONDS
 
 PASSWORD = "correct horse battery staple"
