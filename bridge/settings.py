@@ -1,6 +1,6 @@
 """Settings of the standalone site: everything that differs between machines is in the environment.
 
-docs/settings.md lists the variables; `bridge.env` reads them.
+docs/settings.md lists the variables; `bridge.env` and `bridge.service_urls` read them.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from bridge import env
+from bridge import env, service_urls
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
@@ -142,7 +142,7 @@ SILENCED_SYSTEM_CHECKS = ["ask_bridge.W003", "ask_bridge.W004"]
 
 # --- Where things are kept
 
-DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
+DATABASES = {"default": service_urls.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Guessed passwords are counted here, for all processes together and across restarts. Beyond this many entries
 # Django throws some away: more guesses than can be checked in the quarter of an hour that they are kept.
@@ -154,7 +154,7 @@ CACHES = {
     }
 }
 REDIS_URL = env.text("REDIS_URL")
-CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL", SECRET_KEY)}
+CHANNEL_LAYERS = {"default": service_urls.channel_layer("REDIS_URL", SECRET_KEY)}
 # Where people find us, unless somebody says better: the first name that is allowed, or this machine.
 here = f"https://{ALLOWED_HOSTS[0].lstrip('*.') or 'localhost'}" if PRODUCTION else f"http://127.0.0.1:{PORT}"
 ORIGIN = env.origin("ORIGIN", here)
@@ -168,7 +168,7 @@ ASK_BRIDGE = {
 }
 
 # Each as a setting of Django's own.
-globals().update(env.mail("EMAIL_URL"))
+globals().update(service_urls.mail("EMAIL_URL"))
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", f"Ask Bridge <ask-bridge@{urlsplit(ORIGIN).hostname}>")
 
 STATIC_URL = "static/"

@@ -25,7 +25,9 @@ from tests.processes import ROOT
 DEPLOY = ROOT / "deploy"
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 NGINX = (DEPLOY / "nginx.conf").read_text()
-READ_FROM_ENVIRONMENT = set(re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text()))
+READ_FROM_ENVIRONMENT = set(
+    re.findall(r'(?:env|service_urls)\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text())
+)
 UNITS = ["ask-bridge@.service", "ask-bridge-prepare.service", "ask-bridge.target"]
 
 
