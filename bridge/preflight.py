@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import redis
@@ -79,15 +78,14 @@ def check_redis() -> None:
     """Fail if a Redis is named that does not answer."""
     if not settings.REDIS_URL:
         return
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS)
     try:
-        with redis.Redis.from_url(
-            settings.REDIS_URL, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS
-        ) as client:
+        with client:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
-        parts = urlsplit(settings.REDIS_URL)
+        place = client.get_connection_kwargs()
         raise CommandError(
-            f"Redis at {parts.hostname}:{parts.port or 6379} cannot be used: "
+            f"Redis at {place['host']}:{place.get('port', 6379)} cannot be used: "
             "check that it runs and that REDIS_URL, with its password, is right."
         ) from error
 

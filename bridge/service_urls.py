@@ -80,12 +80,14 @@ def channel_layer(name: str, secret_key: str) -> dict[str, Any]:
     url = text(name)
     if not url:
         return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    from redis.asyncio import ConnectionPool  # only sites with Redis pay for this import
+
     try:
-        parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.port != 0
+        # The same parser that the channel layer connects with.
+        usable = "host" in ConnectionPool.from_url(url).connection_kwargs
     except ValueError:
         usable = False
-    if not usable or parts.scheme not in {"redis", "rediss"}:
+    if not usable:
         raise ImproperlyConfigured(f"{name} must look like redis://host:6379/0 (rediss:// for TLS).")
     # Of the two Redis layers only this one subscribes again after Redis was restarted. It ignores database
     # numbers, so the prefix tells sites apart that share a Redis: only processes of one site have its key.
