@@ -82,7 +82,7 @@ def check_redis() -> None:
     try:
         with client:
             client.ping()
-    except (redis.RedisError, OSError, ValueError) as error:
+    except (redis.RedisError, OSError, ValueError, TypeError) as error:  # TypeError: an unknown ?option=
         place = client.get_connection_kwargs()
         raise CommandError(
             f"Redis at {place['host']}:{place.get('port', 6379)} cannot be used: "
