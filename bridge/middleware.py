@@ -14,12 +14,15 @@ from bridge.login import PAUSE_SECONDS, TooManyGuesses
 from rooms.live import match_of
 
 
-class AgentCalls:
-    """Hands calls of the API to their views, past all middleware for people that follows."""
+class AgentRequestMiddleware:
+    """Calls API views directly, without the middleware below it.
+
+    Agents authenticate with a key: their requests need no session, CSRF token, language or messages.
+    """
 
     def __init__(self, get_response: Callable[[ASGIRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        # The same for every reply: the middleware for pages puts it together anew each time.
+        # The policy is the same for all replies. CSPMiddleware would build it again for each.
         self._policy = build_policy()
 
     def __call__(self, request: ASGIRequest) -> HttpResponse:
@@ -33,15 +36,15 @@ class AgentCalls:
         return response
 
 
-class KnownPaths(CommonMiddleware):
-    """Django's own, but what was found on its way in is not looked up once more."""
+class AppendSlashMiddleware(CommonMiddleware):
+    """Django's CommonMiddleware, without a second URL lookup for paths that `rooms.live` has resolved."""
 
     def should_redirect_with_slash(self, request: HttpRequest) -> bool:
         return match_of(request) is None and super().should_redirect_with_slash(request)
 
 
-class GuessLimitPage:
-    """Middleware: the page for those who have to wait, from whichever form they came."""
+class GuessLimitMiddleware:
+    """Replies with the 429 page after too many wrong passwords, or when the password queue is full."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -58,7 +58,7 @@ else:
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
 
 # The first knows nobody; it stops who guesses passwords.
-AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimit", "bridge.login.Accounts"]
+AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimitBackend", "bridge.login.Accounts"]
 SESSION_ENGINE = "bridge.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{validator}"}
@@ -89,19 +89,19 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     # What follows is for people.
-    "bridge.middleware.AgentCalls",
+    "bridge.middleware.AgentRequestMiddleware",
     # Early, so that these are also on what the later ones refuse.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "bridge.middleware.KnownPaths",
+    "bridge.middleware.AppendSlashMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "bridge.middleware.GuessLimitPage",
+    "bridge.middleware.GuessLimitMiddleware",
 ]
 ROOT_URLCONF = "bridge.urls"
 TEMPLATES = [
