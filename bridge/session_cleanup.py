@@ -1,4 +1,7 @@
-"""Background work of the standalone site: expired sessions are deleted at the start and once a day."""
+"""Background task that deletes expired sessions, at the start and once a day.
+
+Django's `clearsessions` deletes all of them in one statement, which would block other writers for long.
+"""
 
 import asyncio
 import logging
@@ -10,44 +13,44 @@ from rooms.database import in_database, writing
 
 logger = logging.getLogger(__name__)
 
-PURGE_EVERY_SECONDS = 24 * 3600
-# After a failure: a database that was away is back by then.
-PURGE_AGAIN_SECONDS = 3600
-# Few enough that no click waits long for its turn to write.
-BATCH = 500
+CLEANUP_INTERVAL_SECONDS = 24 * 3600
+# After a failure: by then a database that was down is usually back.
+RETRY_SECONDS = 3600
+# Small enough that other writers do not wait long.
+BATCH_SIZE = 500
 
 
-class Housekeeping:
-    """One task in the loop of the server. Every process may have one: they do not get in each other's way."""
+class SessionCleanup:
+    """One task in the server's event loop. It is safe to run one in every process."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(_purge_from_time_to_time())
+        self._task = asyncio.create_task(_clean_up_daily())
 
     def stop(self) -> None:
         if self._task:
             self._task.cancel()
 
 
-async def _purge_from_time_to_time() -> None:
+async def _clean_up_daily() -> None:
     while True:
         try:
-            while await in_database(purge_sessions):
+            while await in_database(delete_expired_sessions):
                 pass
-            pause_seconds = PURGE_EVERY_SECONDS
+            pause_seconds = CLEANUP_INTERVAL_SECONDS
         except Exception:
-            logger.exception("Expired sessions were not deleted; again in %s seconds", PURGE_AGAIN_SECONDS)
-            pause_seconds = PURGE_AGAIN_SECONDS
+            logger.exception("Could not delete expired sessions; next attempt in %s seconds", RETRY_SECONDS)
+            pause_seconds = RETRY_SECONDS
         await asyncio.sleep(pause_seconds)
 
 
-def purge_sessions() -> int:
-    """Delete a batch of expired sessions; how many."""
+def delete_expired_sessions() -> int:
+    """Delete one batch of expired sessions; return how many."""
     expired = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
     with writing():
-        # Those that another process deletes right now are left to it.
-        keys = list(expired.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH])
+        # Skip rows that another process is deleting.
+        keys = list(expired.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_SIZE])
         Session.objects.filter(pk__in=keys).delete()
     return len(keys)

@@ -67,7 +67,7 @@ class Command(BaseCommand):
     def _serve(self, bound: socket.socket, host: str, address: str) -> None:
         from bridge.asgi import application
         from bridge.server import SiteServer, start
-        from bridge.session_cleanup import Housekeeping
+        from bridge.session_cleanup import SessionCleanup
         from rooms.live import start_live, stop_live
 
         connection.close()  # this thread only serves from here on
@@ -75,12 +75,12 @@ class Command(BaseCommand):
             settings.ALLOWED_HOSTS.append(host)  # --host counts as HOST does
             if not env.text("ORIGIN"):
                 settings.ASK_BRIDGE["ORIGIN"] = address  # with the port that it became
-        housekeeping = Housekeeping()
+        cleanup = SessionCleanup()
         start(start_live())
-        start(housekeeping.start())
+        start(cleanup.start())
 
         async def stop() -> None:
-            housekeeping.stop()
+            cleanup.stop()
             await stop_live()
 
         server = SiteServer(application, stop)
