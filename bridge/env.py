@@ -1,4 +1,4 @@
-"""The environment as settings; a wrong value is refused in one sentence that shows no secret."""
+"""Environment variables as typed values. A wrong value is refused in one sentence that shows no secret."""
 
 import os
 import re
@@ -13,12 +13,12 @@ from bridge.private_files import FILE_MODE, FOLDER_MODE
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable without surrounding blanks; an empty one counts as not set."""
+    """The variable without surrounding whitespace; an empty one counts as not set."""
     return os.environ.get(name, "").strip() or default
 
 
 def flag(name: str) -> bool:
-    """True for 1, false for 0 or nothing."""
+    """True for 1, false for 0 or an unset variable."""
     value = text(name, "0")
     if value not in {"0", "1"}:
         raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
@@ -26,7 +26,7 @@ def flag(name: str) -> bool:
 
 
 def one_of(name: str, choices: list[str]) -> str:
-    """One of these, the first if nothing was said."""
+    """One of the choices; the first is the default."""
     value = text(name, choices[0])
     if value not in choices:
         raise ImproperlyConfigured(f"{name} must be {' or '.join(choices)}, not {value!r}.")
@@ -45,57 +45,58 @@ def port_number(name: str, value: str) -> int:
     return int(value)
 
 
-def words(name: str) -> list[str]:
-    """A list separated by commas."""
-    return [word.strip() for word in text(name).split(",") if word.strip()]
+def comma_list(name: str) -> list[str]:
+    """A list of values, separated by commas."""
+    return [item.strip() for item in text(name).split(",") if item.strip()]
 
 
 def folder(name: str, default: Path) -> Path:
-    """A folder, created when it is missing, for this user alone."""
+    """A folder; if it is missing, it is created for this user only."""
     path = Path(text(name, str(default))).expanduser().absolute()
     try:
         path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{name} {path} cannot be created ({error.strerror}): name a folder that can be."
+            f"{name} {path} cannot be created ({error.strerror}): choose a folder where this user may write."
         ) from error
     return path
 
 
 def networks(name: str) -> list[str]:
     """A list of networks, separated by commas."""
-    for word in words(name):
+    found = comma_list(name)
+    for network in found:
         try:
-            ip_network(word)
+            ip_network(network)
         except ValueError as error:
             raise ImproperlyConfigured(
-                f"{name} must name networks such as 10.0.0.0/8, not {word!r}."
+                f"{name} must name networks such as 10.0.0.0/8, not {network!r}."
             ) from error
-    return words(name)
+    return found
 
 
 def origin(name: str, default: str) -> str:
-    """Scheme and host, as browsers say it."""
+    """Scheme and host of a URL, as in the Origin header of browsers."""
     value = text(name, default)
     try:
         parts = urlsplit(value)
         usable = bool(parts.hostname and parts.port != -1) and not (parts.path.strip("/") or parts.query)
-    except ValueError:  # also for a port that is no number
+    except ValueError:  # also raised for a port that is not a number
         usable = False
     if not usable or parts.scheme not in {"http", "https"} or parts.username is not None:
         raise ImproperlyConfigured(f"{name} must look like https://ask.example.org, without a path.")
     return value.rstrip("/")
 
 
-def kept_secret(variable: str, path: Path, size: int = 50) -> str:
-    """The secret in a file that only its owner reads; made on first use, even by two at once."""
+def secret_from_file(variable: str, path: Path, size: int = 50) -> str:
+    """The secret in a private file, created on first use. Processes that start together agree on it."""
     try:
         if not path.exists():
             draft = path.with_name(f"{path.name}.{os.getpid()}")
             draft.touch(mode=FILE_MODE)
             draft.write_text(secrets.token_urlsafe(size))
             try:
-                os.link(draft, path)  # unlike a rename, never replaces what another process made
+                os.link(draft, path)  # unlike a rename, it never replaces the file of another process
             except FileExistsError:
                 pass
             finally:
@@ -108,11 +109,11 @@ def kept_secret(variable: str, path: Path, size: int = 50) -> str:
 
 
 def push_key(name: str, default_file: Path) -> str:
-    """32 random bytes in base64url, which is what push services call a private key; made on first use."""
-    value = text(name) or kept_secret(name, default_file, 32)
+    """The private key for web push: 32 random bytes in base64url, created on first use."""
+    value = text(name) or secret_from_file(name, default_file, 32)
     if not re.fullmatch("[A-Za-z0-9_-]{43}", value):
         raise ImproperlyConfigured(
-            f"{name} must be 43 characters, such as "
-            'python3 -c "import secrets; print(secrets.token_urlsafe(32))" makes.'
+            f"{name} must be 43 characters, for example from "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(32))".'
         )
     return value

@@ -9,18 +9,18 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from bridge.env import text
-from bridge.private_files import make_private_file
+from bridge.private_files import create_private_file
 
-# Shorter than any proxy's patience: better a clear failure than a page that hangs.
+# Shorter than the read timeout of any proxy: a clear error is better than a page that hangs.
 CONNECT_TIMEOUT_SECONDS = 5
-# What was sent and not even received by then goes nowhere: the machine or the way to it is gone.
-SILENCE_MILLISECONDS = 8_000
-# Longer than any transaction of ours takes, even with many writers queueing for the file.
+# For TCP_USER_TIMEOUT: data that is not acknowledged by then means that the server or the network is down.
+UNACKNOWLEDGED_MILLISECONDS = 8_000
+# Longer than any transaction of Ask Bridge, even with many writers that queue for the file.
 SQLITE_BUSY_TIMEOUT_SECONDS = 20
 
 
 def database(name: str, default_file: Path) -> dict[str, Any]:
-    """SQLite in a file unless the variable names PostgreSQL or another file."""
+    """PostgreSQL or the SQLite file of the URL; without a URL the default file."""
     url = text(name, f"sqlite:///{default_file}")
     if url.startswith("sqlite:"):
         return _sqlite(name, url)
@@ -32,36 +32,37 @@ def database(name: str, default_file: Path) -> dict[str, Any]:
 
 
 def _sqlite(name: str, url: str) -> dict[str, Any]:
+    # Taken literally, not parsed as a URL: the path of DATA_DIR may contain % or ?.
     path = url.removeprefix("sqlite:///")
     if path in {"", url, ":memory:"}:
         raise ImproperlyConfigured(f"{name} must name a file: sqlite:////folder/file.sqlite3.")
-    make_private_file(Path(path))  # SQLite would make it readable for all users
+    create_private_file(Path(path))  # SQLite would make it readable for all users
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
-        "CONN_MAX_AGE": None,  # opening a file again for each request buys nothing
+        "CONN_MAX_AGE": None,  # reopening the file for each request has no benefit
         "OPTIONS": {
-            # WAL: people read while an answer is written. FULL: a 2xx survives a power cut too,
-            # for a quarter of a millisecond per commit; NORMAL survives only killed processes.
+            # WAL: reads go on during a write. FULL: a 2xx also survives a power cut, for a quarter
+            # of a millisecond per commit; NORMAL survives only killed processes.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
-            # Writers queue at BEGIN, where SQLite waits; a later upgrade of a read lock would fail.
+            # Writers queue at BEGIN, where SQLite waits. Upgrading a read lock later would fail at once.
             "transaction_mode": "IMMEDIATE",
             "timeout": SQLITE_BUSY_TIMEOUT_SECONDS,
         },
-        # Tests use many threads, and one database in memory is not the real thing to them.
+        # A file, because tests use many threads, which an in-memory database does not serve as a file does.
         "TEST": {"NAME": f"{path}.test"},
     }
 
 
 def _postgres(name: str, url: str) -> dict[str, Any]:
     try:
-        # Every thread keeps one connection: 13 in all, of PostgreSQL's 100. A pool would only stand
-        # between them and a server that is away or back again, with pauses of its own. The check
-        # spares people an error page after PostgreSQL was restarted.
+        # Each thread keeps one connection: 13 per process, of PostgreSQL's 100. A pool would only add
+        # its own delays when the server goes down or comes back. The health check avoids an error page
+        # after a restart of PostgreSQL.
         config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True)}
     except ValueError:
         config = {}
-    # An @ in the name is a password with a bare slash: what follows must not reach a message.
+    # An @ in the name means a password with an unencoded slash: the rest of it must not be shown.
     if not config.get("NAME") or "@" in config["NAME"]:
         raise ImproperlyConfigured(
             f"{name} must look like postgres://user:password@host:5432/name "
@@ -69,14 +70,14 @@ def _postgres(name: str, url: str) -> dict[str, Any]:
         )
     config["OPTIONS"] = {
         "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-        "tcp_user_timeout": SILENCE_MILLISECONDS,
+        "tcp_user_timeout": UNACKNOWLEDGED_MILLISECONDS,
         **config.get("OPTIONS", {}),
     }
     return config
 
 
 def channel_layer(name: str, secret_key: str) -> dict[str, Any]:
-    """Redis where the variable names one, else the memory of this one process."""
+    """Redis if the variable is set, else an in-memory layer for one process."""
     url = text(name)
     if not url:
         return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -89,9 +90,9 @@ def channel_layer(name: str, secret_key: str) -> dict[str, Any]:
         usable = False
     if not usable:
         raise ImproperlyConfigured(f"{name} must look like redis://host:6379/0 (rediss:// for TLS).")
-    # Of the two Redis layers only this one subscribes again after Redis was restarted. It ignores database
-    # numbers, so the prefix tells sites apart that share a Redis: only processes of one site have its key.
-    # While a new SECRET_KEY is put in place, old and new processes miss hints and look again instead.
+    # Of the two Redis layers only this one resubscribes after a restart of Redis. It ignores database
+    # numbers, so a prefix separates sites that share a Redis; it depends on the key that only they have.
+    # During a change of SECRET_KEY old and new processes miss each other's hints and fall back to polling.
     return {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         "CONFIG": {"hosts": [url], "prefix": f"ask-bridge-{_digest_of(secret_key)}"},
@@ -99,18 +100,19 @@ def channel_layer(name: str, secret_key: str) -> dict[str, Any]:
 
 
 def _digest_of(secret_key: str) -> str:
-    """The same for all processes of a site, and nothing about its key."""
+    """A digest that is the same for all processes of a site and does not reveal the key."""
     return hmac.new(secret_key.encode(), b"bridge.channel_layer", "sha256").hexdigest()[:16]
 
 
-# Scheme, how the connection is protected, and its usual port.
+# For each scheme Django's setting for its encryption, and its usual port. The parsers of dj-email-url and
+# django-environ read smtps:// as STARTTLS and know no default port for it.
 MAIL_SCHEMES = {"smtp": ("", 25), "smtp+tls": ("EMAIL_USE_TLS", 587), "smtps": ("EMAIL_USE_SSL", 465)}
-# Longer than any mail server greets; a notice is sent again anyway.
+# Longer than any mail server needs for its greeting; a failed notification is sent again anyway.
 MAIL_TIMEOUT_SECONDS = 10
 
 
 def mail(name: str) -> dict[str, Any]:
-    """Django's settings for the mail server that the variable names; without one nothing is sent."""
+    """Django's EMAIL_… settings for the mail server; without a URL no mail is sent."""
     url = text(name)
     if not url:
         return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
@@ -120,12 +122,12 @@ def mail(name: str) -> dict[str, Any]:
     except ValueError:
         usable = False
     if not usable:
-        # Without the value: it may hold a password.
+        # The message omits the value, which may contain a password.
         raise ImproperlyConfigured(
             f"{name} must look like smtp+tls://user:password@host:587 (smtps:// for TLS from the start, "
             "smtp:// for none; special characters of the password percent-encoded)."
         )
-    protection, port = MAIL_SCHEMES[parts.scheme]
+    encryption, port = MAIL_SCHEMES[parts.scheme]
     return {
         "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
         "EMAIL_HOST": parts.hostname,
@@ -133,5 +135,5 @@ def mail(name: str) -> dict[str, Any]:
         "EMAIL_HOST_USER": unquote(parts.username or ""),
         "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
         "EMAIL_TIMEOUT": MAIL_TIMEOUT_SECONDS,
-        **({protection: True} if protection else {}),
+        **({encryption: True} if encryption else {}),
     }
