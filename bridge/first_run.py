@@ -48,8 +48,8 @@ Welcome to Ask Bridge. Save this, it is shown only once:
   Room       lobby
   Agent key  {agent_key}
 
-Sign in, open the lobby, and let an agent ask a first question. This command ends when a person
-has clicked an answer, or after {wait} seconds:
+Sign in and open the lobby. Then run this command in another terminal. It asks a question as an agent
+does, and ends when you have clicked an answer, or after {wait} seconds:
 
 curl -s -X POST "{address}/api/v1/rooms/lobby/questions?wait={wait}" \
 -H "Authorization: Bearer {agent_key}" -H "Content-Type: application/json" -d '{question}'

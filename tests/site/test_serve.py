@@ -113,7 +113,8 @@ def test_second_start_prints_the_address_and_changes_nothing(serve: Serve) -> No
     ask(first, key)
     assert first.stop() == (0, "")
     second = serve()
-    assert re.fullmatch(r"Ask Bridge is on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", second.printed)
+    line = r"Ask Bridge is running on http://127.0.0.1:\d+ \(press Ctrl-C to stop\)\n"
+    assert re.fullmatch(line, second.printed)
     assert len(api(second, "GET", "rooms/lobby/questions", key).json()["questions"]) == 1
 
 

@@ -93,7 +93,7 @@ class Command(BaseCommand):
 
     def _print_address(self, host: str, address: str) -> None:
         name = f" for {public}" if (public := _public_address()) else ""
-        self._print(f"Ask Bridge is on {address}{name} (Ctrl-C stops it)")
+        self._print(f"Ask Bridge is running on {address}{name} (press Ctrl-C to stop)")
         if host in ALL_ADDRESSES and not settings.PRODUCTION and not env.comma_list("ALLOWED_HOSTS"):
             self._print("For other machines set ALLOWED_HOSTS to the name or address of this one.")
 
