@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the site's commands; `python manage.py serve` starts it."""
+"""Management commands of the site; `python manage.py serve` starts it."""
 
 import os
 import sys
 
 
 def main() -> None:
-    """Run a command; whatever a person can put right is told in one sentence."""
+    """Run a command; report configuration and database errors in one sentence, without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bridge.settings")
     try:
         from django.core.exceptions import ImproperlyConfigured
@@ -27,7 +27,7 @@ def main() -> None:
 
         sys.exit(f"Error: {database_problem() or error}")
     except KeyboardInterrupt:
-        sys.exit(130)  # what a shell expects of a program that Ctrl-C ended
+        sys.exit(130)  # the usual exit code after Ctrl-C
 
 
 if __name__ == "__main__":

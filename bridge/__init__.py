@@ -1,1 +1,1 @@
-"""The standalone site, for teams without a portal of their own."""
+"""The standalone site: a Django project for teams without a portal."""

@@ -1,10 +1,10 @@
-"""Registers the site so that Django finds its `serve` command."""
+"""App config of the site, so that Django finds its `serve` command."""
 
 from django.apps import AppConfig
 
 
 class BridgeConfig(AppConfig):
-    """The site: no models, only what it takes to run."""
+    """The site's app: commands, no models."""
 
     name = "bridge"
     label = "bridge"

@@ -1,4 +1,4 @@
-"""The site as an ASGI application: waits and streams in front, Django behind them."""
+"""ASGI application of the site: long-polls and streams first, then Django."""
 
 import gc
 import os
@@ -8,7 +8,7 @@ import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bridge.settings")
 
-# Django has to be set up before anything of `rooms` can be imported.
+# Django has to be set up before `rooms` can be imported.
 django.setup(set_prefix=False)
 
 from bridge.handler import PooledHandler  # noqa: E402
@@ -17,12 +17,12 @@ from rooms.live import with_live  # noqa: E402
 
 application = with_live(with_request_id(PooledHandler()))
 
-# What is loaded by now stays for good, and every request makes many small objects that are freed by their
-# counts: without this the collector looks through thousands of sleepers again and again, for nothing.
+# All objects loaded so far live as long as the process, and reference counting frees those of a request.
+# Without this the garbage collector would scan thousands of open connections again and again, in vain.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 50)
 
-# A thread that computes lets the loop wait this long for its turn. In the default of 5 ms a page would be
-# rendered to its end before the agent hears of the answer.
+# How long the event loop waits for the GIL while another thread computes. With the default of 5 ms a whole
+# page would be rendered before the agent gets its answer.
 sys.setswitchinterval(0.002)

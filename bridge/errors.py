@@ -1,4 +1,4 @@
-"""Errors outside of any view: JSON for agents, a page for people."""
+"""Error handlers 400 and 500: JSON for agents, a page for people."""
 
 import sys
 
@@ -12,7 +12,7 @@ from rooms.db.transactions import refusal_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Mostly a host name that is not ours."""
+    """Refuse a bad request, usually one with a host name that ALLOWED_HOSTS does not have."""
     api = reverse("ask_bridge:api-openapi").rpartition("/v1/")[0]
     if request.path_info.startswith(f"{api}/"):
         return problems.bad_host().as_response()
@@ -20,10 +20,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A page that says what is wrong with the database, so that people, proxies and scripts try again."""
+    """Reply 503 with Retry-After when the database is the reason, else 500."""
     error = sys.exc_info()[1]
     if problem := problems.of_database(error):
-        # Without the request: who is signed in is in the database, too.
+        # Rendered without the request: its context would load the user from the database.
         page = render_to_string("503.html", {"refusal": refusal_of(error)})
         return HttpResponse(page, status=503, headers=problem.headers)
     return defaults.server_error(request)

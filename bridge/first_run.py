@@ -1,4 +1,4 @@
-"""The first start on an empty database: somebody to sign in, a room and a key, shown once."""
+"""First start on an empty database: creates an admin, a room and an agent key, and shows them once."""
 
 import json
 import secrets
@@ -17,19 +17,19 @@ EXAMPLE_QUESTION = {
         {"label": "SQLite", "description": "One file, nothing to install"},
     ],
 }
-# The longest wait that the API grants: room to find the page, sign in and click.
+# The longest wait that the API allows: time to open the page, sign in and click.
 EXAMPLE_WAIT_SECONDS = 55
 
 
 @dataclass(frozen=True)
-class Welcome:
-    """What nobody can look up later: the database keeps only hashes of both."""
+class FirstCredentials:
+    """Password and agent key in plain text: the database keeps only their hashes."""
 
     password: str
     agent_key: str
 
     def text(self, address: str) -> str:
-        """The lines to print, with a first question ready to paste."""
+        """The text to print, with a command that asks a first question."""
         return WELCOME.format(
             address=address,
             password=self.password,
@@ -40,7 +40,7 @@ class Welcome:
 
 
 WELCOME = """\
-Welcome. This is shown once, so keep it:
+Welcome to Ask Bridge. Save this, it is shown only once:
 
   Open       {address}
   User       admin
@@ -48,8 +48,8 @@ Welcome. This is shown once, so keep it:
   Room       lobby
   Agent key  {agent_key}
 
-Sign in, open the lobby, and let an agent ask a first question. This command ends when somebody
-has clicked an answer, or after {wait} seconds:
+Sign in and open the lobby. Then run this command in another terminal. It asks a question as an agent
+does, and ends when you have clicked an answer, or after {wait} seconds:
 
 curl -s -X POST "{address}/api/v1/rooms/lobby/questions?wait={wait}" \
 -H "Authorization: Bearer {agent_key}" -H "Content-Type: application/json" -d '{question}'
@@ -57,8 +57,8 @@ curl -s -X POST "{address}/api/v1/rooms/lobby/questions?wait={wait}" \
 
 
 @transaction.atomic
-def welcome() -> Welcome | None:
-    """Create admin, lobby and key if there is neither user nor room yet."""
+def prepare_empty_site() -> FirstCredentials | None:
+    """Create an admin, the room "lobby" and its agent key, unless there is a user or a room already."""
     from rooms.access import create_key
     from rooms.lifecycle import create_room
     from rooms.models import Room
@@ -70,4 +70,4 @@ def welcome() -> Welcome | None:
     User.objects.create_superuser(username="admin", password=password)
     room = create_room("lobby", name="Lobby", is_open=True)
     _, agent_key = create_key(room, label="first agent")
-    return Welcome(password=password, agent_key=agent_key)
+    return FirstCredentials(password=password, agent_key=agent_key)

@@ -1,8 +1,8 @@
-"""Django's ordinary request handling, one hop to a lasting thread for each request.
+"""ASGI handler that runs Django's synchronous views in a thread pool, with one thread switch per request.
 
-Django's own ASGI handler makes a thread for every request and hops into it for every signal and middleware.
-The site has nothing asynchronous behind the sleepers of `rooms.live`, so it runs views and middleware as
-they were written: synchronously, in a few threads that keep their database connections.
+Django's ASGI handler creates a thread for each request and switches to it for every signal and middleware.
+Long-polls and streams are handled before, in `rooms.live`. All other views and middleware of the site are
+synchronous, so they run in a few permanent threads that keep their database connections.
 """
 
 import asyncio
@@ -17,33 +17,33 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import ResolverMatch, set_script_prefix
 
-from bridge.passwords import REFUSED, PasswordLane, hashes_password
+from bridge.password_queue import REFUSED, PasswordQueue, hashes_password
 from rooms.db.pool import Threads
 from rooms.live.exchange import Receive, Send
 from rooms.live.routing import match_of
 
-# A request takes milliseconds, and more threads would only wait for each other; the rest queues here.
+# A request takes milliseconds, and more threads would only compete for the GIL. Further requests queue.
 THREADS = 8
 
 
 class PooledHandler(BaseHandler):
-    """An ASGI application of Django's synchronous middleware and views."""
+    """ASGI application for Django's synchronous middleware and views."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
         self._threads = Threads(THREADS, "site")
-        self._passwords = PasswordLane()
+        self._password_queue = PasswordQueue()
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
-        """Nothing on this site gives a request other URLs: what was found for it on its way in holds."""
+        """Reuse the match that `rooms.live` found: no middleware of the site changes `request.urlconf`."""
         request.resolver_match = match_of(request)
         return request.resolver_match or super().resolve_request(request)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await _read_body(receive)
         if body is None:
-            return  # the client left before it had said everything
+            return  # the client disconnected before it had sent the whole body
         loop = asyncio.get_running_loop()
 
         def send_from_thread(message: dict[str, Any]) -> None:
@@ -51,11 +51,11 @@ class PooledHandler(BaseHandler):
 
         run = self._threads.run
         if hashes_password(scope):
-            if self._passwords.is_full:
-                scope[REFUSED] = True  # a middleware replies for the view
+            if self._password_queue.is_full:
+                scope[REFUSED] = True  # GuessLimitMiddleware replies instead of the view
             else:
-                run = self._passwords.run
-        # With the context of this request: its log lines name its id, and its language ends with it.
+                run = self._password_queue.run
+        # In a copy of the context: log lines have the request's id, and its language ends with the request.
         messages = await run(copy_context().run, self._respond, scope, body, send_from_thread)
         for message in messages:
             await send(message)
@@ -63,7 +63,7 @@ class PooledHandler(BaseHandler):
     def _respond(
         self, scope: dict[str, Any], body: bytes, send_from_thread: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """The messages of the response; a streaming one sends all but its last from here."""
+        """Return the ASGI messages of the response; a streaming one sends all but the last itself."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request = ASGIRequest(scope, BytesIO(body))
@@ -81,10 +81,10 @@ class PooledHandler(BaseHandler):
                 send_from_thread({"type": "http.response.body", "body": part, "more_body": True})
             return [{"type": "http.response.body", "body": b""}]
         finally:
-            # Also sends request_finished: the thread's database connection is looked after.
+            # Also sends request_finished, on which Django closes unusable database connections.
             response.close()
-            # A request and its user hold each other. Apart they go at once; together they would wait for the
-            # collector, and some day everybody for it.
+            # A request and its user refer to each other. Without the cycle they are freed at once and the
+            # garbage collector, which pauses all threads, has less to do.
             vars(request).clear()
 
 

@@ -1,11 +1,11 @@
-"""Signing in: a few guesses of a password for one user name from one address, then a long pause.
+"""Authentication backends and the limit of password guesses.
 
-A guess is counted before the password is checked, so that many at once are no more than one after the other.
-What was typed is kept as a hash only: people mistake the field and type their password as their name.
+The limit is per user name and client address: a few guesses, then a long pause. A guess is counted before the
+password is checked, so parallel requests get no more guesses than sequential ones. User names are stored only
+as hashes, because people type their password into the wrong field.
 """
 
 import ipaddress
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -14,58 +14,59 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.signals import user_logged_in
 from django.core.cache import cache
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from bridge import passwords
 from rooms.db.compiled import Select
 from rooms.db.readiness import check_write
 
-# Enough for a mistyped password; together some 480 guesses a day, for which no sane password falls.
+# Enough for a mistyped password. It allows about 480 guesses a day, too few to find any reasonable password.
 GUESSES = 5
 PAUSE_SECONDS = 15 * 60
 
 
 class TooManyGuesses(Exception):
-    """Wrong too often: whether this one is right is not looked at."""
+    """No guess is left; the password was not checked."""
 
 
-class GuessLimit:
-    """An authentication backend that knows nobody; it stands before those that do and stops who guesses."""
+class GuessLimitBackend:
+    """Authentication backend that only counts guesses. It comes first and never returns a user."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, **credentials: Any
     ) -> None:
-        """Take one guess, or raise TooManyGuesses: the same for names that exist and names that do not."""
+        """Count one guess or raise TooManyGuesses, the same for known and unknown user names."""
         if request is None or username is None:
-            return  # a command, not somebody at a form
-        take_guess(request, username)
+            return  # called by a management command, not by a form
+        count_guess(request, username)
 
 
-def take_guess(request: HttpRequest, username: str) -> None:
+def count_guess(request: HttpRequest, username: str) -> None:
     """Count one more guess, or raise TooManyGuesses."""
-    places = _places(request, username)
-    for place in places:
-        # Only one caller can fill an empty place, in whatever process.
-        if cache.add(place, True, PAUSE_SECONDS):
+    keys = _cache_keys(request, username)
+    for key in keys:
+        # `add` succeeds for one caller only, across all processes.
+        if cache.add(key, True, PAUSE_SECONDS):
             break
     else:
-        if len(cache.get_many(places)) < GUESSES:
-            # Nothing was counted: Django's cache is silent about a database that takes no writes.
+        if len(cache.get_many(keys)) < GUESSES:
+            # Nothing was counted: Django's cache hides errors of a database that refuses writes.
             check_write()
         raise TooManyGuesses
-    if place == places[-1]:
+    if key == keys[-1]:
         # The pause begins with the last guess, not with the first.
-        for earlier in places:
-            cache.touch(earlier, PAUSE_SECONDS)
+        for used in keys:
+            cache.touch(used, PAUSE_SECONDS)
 
 
 USER = Select(lambda id: get_user_model()._default_manager.filter(pk=id))
 
 
 class Accounts(ModelBackend):
-    """Django's own backend. Whom a session belongs to is looked up at every click, so that is prepared."""
+    """Django's backend with a compiled statement for the user of a session, which every request loads.
+
+    Sessions store the path of this class: renaming it would sign all users out.
+    """
 
     def get_user(self, user_id: Any) -> Any:
         user = USER.first(id=user_id)
@@ -73,51 +74,27 @@ class Accounts(ModelBackend):
 
 
 @receiver(user_logged_in)
-def forget_guesses(request: HttpRequest, user: Any, **signal: Any) -> None:
-    """Who knows the password has all guesses again."""
-    cache.delete_many(_places(request, user.get_username()))
-
-
-class GuessLimitPage:
-    """Middleware: the page for those who have to wait, from whichever form they came."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if passwords.is_refused(request):
-            return _wait_page(request, passwords.RETRY_SECONDS)
-        return self.get_response(request)
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, TooManyGuesses):
-            return None
-        return _wait_page(request, PAUSE_SECONDS, minutes=PAUSE_SECONDS // 60)
-
-
-def _wait_page(request: HttpRequest, seconds: int, **context: Any) -> HttpResponse:
-    page = render(request, "429.html", context, status=429)
-    page["Retry-After"] = str(seconds)
-    page["Cache-Control"] = "no-store"
-    return page
+def reset_guesses(request: HttpRequest, user: Any, **signal: Any) -> None:
+    """Forget the guesses of a user who has entered the right password."""
+    cache.delete_many(_cache_keys(request, user.get_username()))
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where the request came from; with a proxy in front, where it says that it came from."""
+    """The address of the client, in production as the proxy reports it; for IPv6 its /64 network."""
     address = request.META.get("REMOTE_ADDR") or ""
     if settings.PRODUCTION:
-        # The proxy writes what it saw at the end; anything before that is the client's own invention.
+        # The proxy appends the address that it saw. Clients can forge all entries before that.
         address = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or address
     try:
         version = ipaddress.ip_address(address).version
     except ValueError:
         return address
-    # With IPv6 everybody has 2^64 addresses of their own.
+    # An IPv6 client usually has a whole /64 network, 2^64 addresses.
     return str(ipaddress.ip_network(f"{address}/64", strict=False)) if version == 6 else address
 
 
-def _places(request: HttpRequest, username: str) -> list[str]:
-    """Where the guesses of this address for this name are kept, in the order in which they fill up."""
+def _cache_keys(request: HttpRequest, username: str) -> list[str]:
+    """One cache key for each guess of this address and user name, in the order of use."""
     guesser = salted_hmac(
         "bridge.login", f"{client_address(request)} {username}", algorithm="sha256"
     ).hexdigest()

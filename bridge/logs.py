@@ -1,4 +1,4 @@
-"""The log: what a line says, and to which request it belongs."""
+"""Log format: JSON lines and the request id."""
 
 import json
 import logging
@@ -7,19 +7,19 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the log is set up before Django lets anybody import `rooms`
+if TYPE_CHECKING:  # logging is configured before `rooms` can be imported
     from rooms.live.exchange import Application, Receive, Scope, Send
 
-# What a proxy calls this request, so that its log and ours can be read together.
+# The proxy's id of the request, which connects the proxy's log with this one.
 REQUEST_ID_HEADER = b"x-request-id"
-# nginx has 32 hexadecimal digits, others a UUID. Anything else could pretend to be a line of its own.
+# nginx sends 32 hexadecimal digits, others a UUID. Other values are ignored: they could forge log lines.
 REQUEST_ID = re.compile(rb"[\w-]{1,64}")
 
 _request_id: ContextVar[str] = ContextVar("bridge_request_id", default="")
 
 
 def with_request_id(application: "Application") -> "Application":
-    """The same application; what it logs on behalf of a request names the proxy's id of it."""
+    """Wrap an ASGI application so that its log lines have the proxy's request id."""
 
     async def application_with_request_id(scope: "Scope", receive: "Receive", send: "Send") -> None:
         for name, value in scope.get("headers", ()):
@@ -31,12 +31,12 @@ def with_request_id(application: "Application") -> "Application":
 
 
 class RequestId(logging.Filter):
-    """Puts the id on every record, as it is and as the end of a line."""
+    """Adds the request id to every record, plain and as the suffix of a line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request_id = _request_id.get()
         record.request_id = request_id
-        record.of_request = f" [request {request_id}]" if request_id else ""
+        record.request_suffix = f" [request {request_id}]" if request_id else ""
         return True
 
 

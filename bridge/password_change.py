@@ -1,4 +1,4 @@
-"""The page where people change their own password."""
+"""Views for changing one's own password."""
 
 from typing import Any
 
@@ -10,27 +10,27 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from bridge.login import forget_guesses, take_guess
+from bridge.login import count_guess, reset_guesses
 
 
 class PasswordChange(auth.PasswordChangeView):
-    """Django's own, which ends all other sessions. Guesses of the current password count as at the login."""
+    """Django's view, which ends all other sessions. Guesses of the current password count as at the login."""
 
     http_method_names = ["get", "head", "options", "post"]
-    # Django's name for it would also replace the page of the admin.
+    # Django's default template name would also replace the admin's page.
     template_name = "password_change.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        take_guess(request, self.request.user.get_username())
+        count_guess(request, self.request.user.get_username())
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        forget_guesses(self.request, form.user)
+        reset_guesses(self.request, form.user)
         return super().form_valid(form)
 
     def form_invalid(self, form: PasswordChangeForm) -> HttpResponse:
-        if "old_password" not in form.errors:  # right, and only the new one is refused
-            forget_guesses(self.request, form.user)
+        if "old_password" not in form.errors:  # the current password was right, only the new one is refused
+            reset_guesses(self.request, form.user)
         return super().form_invalid(form)
 
 
@@ -38,5 +38,5 @@ class PasswordChange(auth.PasswordChangeView):
 @never_cache
 @login_required
 def password_changed(request: HttpRequest) -> HttpResponse:
-    """Says that it worked."""
+    """Confirm the change."""
     return render(request, "password_changed.html")

@@ -1,4 +1,4 @@
-"""What has to be right before the site starts; whatever is not is told in one sentence."""
+"""Checks and locks before the site starts. Each problem is reported in one sentence."""
 
 import errno
 import fcntl
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import redis
@@ -15,42 +14,42 @@ from django.conf import settings
 from django.core.management import CommandError
 from django.db import DatabaseError, connection
 
-from bridge.private import BESIDE_SQLITE, make_private, open_private
+from bridge.private_files import SQLITE_SUFFIXES, make_private, open_private
 
-# Long enough for a server in another data centre, short enough to watch.
+# Long enough for a server in another data centre, short enough to wait for at a terminal.
 CONNECT_TIMEOUT_SECONDS = 5
-# Any number that no other program locks in this database will do: "askb" in ASCII.
+# Key of a PostgreSQL advisory lock: any number that no other program uses. "askb" in ASCII.
 STARTUP_LOCK = 0x61736B62
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that holds the address for us, not listening yet."""
+    """Return a socket that is bound to the address and does not listen yet."""
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise CommandError(f"{host} is no address: set HOST to one of this machine.") from error
-    # "localhost" may name ::1 first, and then nobody would find us on 127.0.0.1.
+    # "localhost" may resolve to ::1 first, and then 127.0.0.1 would not work.
     family, _, _, _, address = min(addresses, key=lambda found: found[0] != socket.AF_INET)
     bound = socket.socket(family, socket.SOCK_STREAM)
-    # Connections of the last run that linger in the kernel are no reason to refuse a restart.
+    # Connections of the last run in TIME_WAIT must not prevent a restart.
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(address)
     except OSError as error:
         bound.close()
-        raise CommandError(why_not_bound(host, port, error)) from error
+        raise CommandError(bind_problem(host, port, error)) from error
     return bound
 
 
-def why_not_bound(host: str, port: int, error: OSError) -> str:
-    """The system's refusal in a sentence that says what to do."""
+def bind_problem(host: str, port: int, error: OSError) -> str:
+    """Why the address cannot be used, in a sentence that says what to do."""
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {port} on {host} is taken: stop the program that uses it, "
             f"or choose another port with PORT={port + 1 if port < 65535 else 8000}."
         )
     if error.errno == errno.EACCES:
-        return f"Port {port} needs more rights than this user has: choose one above 1023 with PORT."
+        return f"Port {port} needs more permissions than this user has: choose one above 1023 with PORT."
     return f"{host} is no address of this machine: set HOST to one that is, or to 0.0.0.0 for all."
 
 
@@ -76,41 +75,40 @@ def database_problem() -> str | None:
 
 
 def check_redis() -> None:
-    """Fail if a Redis is named that does not answer."""
+    """Fail if REDIS_URL is set and Redis does not answer."""
     if not settings.REDIS_URL:
         return
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS)
     try:
-        with redis.Redis.from_url(
-            settings.REDIS_URL, socket_connect_timeout=CONNECT_TIMEOUT_SECONDS
-        ) as client:
+        with client:
             client.ping()
-    except (redis.RedisError, OSError, ValueError) as error:
-        parts = urlsplit(settings.REDIS_URL)
+    except (redis.RedisError, OSError, ValueError, TypeError) as error:  # TypeError: an unknown ?option=
+        place = client.get_connection_kwargs()
         raise CommandError(
-            f"Redis at {parts.hostname}:{parts.port or 6379} cannot be used: "
+            f"Redis at {place['host']}:{place.get('port', 6379)} cannot be used: "
             "check that it runs and that REDIS_URL, with its password, is right."
         ) from error
 
 
-def keep_other_users_out() -> tuple[str, str]:
-    """Make data folder, database and keys private; a sentence about what was open, and what still is."""
+def make_data_private() -> tuple[str, str]:
+    """Make data folder, database and keys private; return a notice about changes and a warning, or ""."""
     private = [settings.DATA_DIR / name for name in ("", "secret-key", "vapid-key", "serve.lock")]
     if connection.vendor == "sqlite":
-        private += [Path(f"{connection.settings_dict['NAME']}{suffix}") for suffix in BESIDE_SQLITE]
+        private += [Path(f"{connection.settings_dict['NAME']}{suffix}") for suffix in SQLITE_SUFFIXES]
     changed, still_open = (", ".join(map(str, paths)) for paths in make_private(private))
-    said = f"Other users of this machine could read {changed}: from now on only this user can."
+    notice = f"Other users of this machine could read {changed}: from now on only this user can."
     if settings.PRODUCTION and Path(settings.STATIC_ROOT).is_relative_to(settings.DATA_DIR):
-        said += " A proxy that serves the static files needs them elsewhere: set STATIC_DIR."
+        notice += " A proxy that serves the static files needs them elsewhere: set STATIC_DIR."
     warning = (
         f"Other users of this machine can read {still_open}, which cannot be changed from here: let its "
-        "owner take the rights of all others away (chmod go=), or name another folder with DATA_DIR."
+        "owner remove the permissions of all others (chmod go=), or set DATA_DIR to another folder."
     )
-    return said if changed else "", warning if still_open else ""
+    return notice if changed else "", warning if still_open else ""
 
 
 @contextmanager
-def data_folder_for_us_alone() -> Iterator[None]:
-    """Keep a second process off SQLite and off the channel layer in memory."""
+def lock_data_folder() -> Iterator[None]:
+    """Refuse a second process: SQLite and the in-memory channel layer serve only one."""
     if connection.vendor == "postgresql" and settings.REDIS_URL:
         yield
         return
@@ -122,22 +120,22 @@ def data_folder_for_us_alone() -> Iterator[None]:
                 f"Ask Bridge already runs on the data in {settings.DATA_DIR}: several processes "
                 "need PostgreSQL and Redis (DATABASE_URL and REDIS_URL)."
             ) from error
-        yield  # the system lets go of the lock with the file, also when we are killed
+        yield  # the system releases the lock with the file, even if the process is killed
 
 
 @contextmanager
-def one_process_at_a_time() -> Iterator[None]:
-    """Processes that start together on one PostgreSQL prepare it one after the other."""
-    if connection.vendor != "postgresql":  # the data folder is ours alone already
+def startup_lock() -> Iterator[None]:
+    """Let processes that start together prepare a PostgreSQL database one after the other."""
+    if connection.vendor != "postgresql":  # the lock of the data folder is enough
         yield
         return
-    with _connect(autocommit=True) as guard:
-        guard.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
-        yield  # closing the connection gives the lock back, also when we are killed
+    with _connect(autocommit=True) as lock:
+        lock.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
+        yield  # PostgreSQL releases the lock with the connection, even if the process is killed
 
 
 def _connect(**options: Any) -> psycopg.Connection[Any]:
-    """A connection of its own, so that the error is PostgreSQL's own."""
+    """Connect without Django, so that the error is PostgreSQL's own."""
     parameters = connection.get_connection_params() | {"connect_timeout": CONNECT_TIMEOUT_SECONDS}
     return psycopg.connect(**parameters, **options)
 

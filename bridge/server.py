@@ -1,6 +1,6 @@
-"""Daphne as the site runs it: one socket, bounded requests, a stop that forgets nobody.
+"""Daphne server of the site: request size limits, slow clients, graceful shutdown.
 
-Importing this module installs Twisted's asyncio reactor, so only `serve` does it, and late.
+Importing this module installs Twisted's asyncio reactor, so only `serve` imports it, just before it starts.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ from twisted.web.http_headers import Headers
 
 logger = logging.getLogger(__name__)
 
-# After a restart every agent and page comes back at once; the kernel keeps them until we accept.
+# After a restart all agents and pages reconnect at once; the kernel queues them until they are accepted.
 BACKLOG_CONNECTIONS = 1024
-# What may pile up for a reader that is slow or gone; a page that is dropped comes back by replay.
+# Limit of unsent data for a client that is slow or gone. A page that is cut off reconnects and catches up.
 UNREAD_BYTES = 1024 * 1024
-# A file waits for its reader instead, who may be on a train: looked after so often, and left after a while.
-READER_POLL_SECONDS = 0.05
-READER_STANDSTILL_SECONDS = 60.0
-# A machine that vanished acknowledges nothing: with probes its connection ends within half a minute.
+# A download waits for a slow client instead: checked this often, and aborted after a minute without progress.
+DOWNLOAD_POLL_SECONDS = 0.05
+DOWNLOAD_STALLED_SECONDS = 60.0
+# TCP keepalive: the connection of a machine that is gone ends within half a minute.
 PROBE_AFTER_SECONDS = 15
 PROBE_EVERY_SECONDS = 5
 PROBES = 3
-# Together under 5 seconds, within the patience of every supervisor: first waits and streams end by
-# themselves, then ordinary requests finish, then what was written reaches the network.
+# Together under 5 seconds, less than the stop timeout of any supervisor: first long-polls and streams end,
+# then ordinary requests finish, then their last bytes are sent.
 STOP_LIVE_SECONDS = 3.0
 FINISH_REQUESTS_SECONDS = 1.0
 FLUSH_SECONDS = 0.5
@@ -42,13 +42,13 @@ NO_HEADERS = Headers()
 
 
 def start(work: Awaitable[None]) -> None:
-    """Do this in the server's loop before the first request; tasks it leaves behind go on then."""
+    """Run a coroutine in the server's event loop before the first request; tasks that it creates go on."""
     asyncio.set_event_loop(twisted_loop)
     twisted_loop.run_until_complete(work)
 
 
-class Inbox:
-    """What an application has yet to receive: a queue for one reader, at a fraction of asyncio's size."""
+class MessageQueue:
+    """Queue of the ASGI messages for one application. It takes a fraction of the memory of asyncio.Queue."""
 
     __slots__ = ("_messages", "_reader")
 
@@ -69,17 +69,17 @@ class Inbox:
 
 
 class EagerTransport(tcp.Server):
-    """A connection that sends what it is given at once, as a whole.
+    """TCP connection that sends each reply at once, in one piece.
 
-    Twisted would wait for the loop's next turn, and register and unregister the socket for it: for a change
-    that goes to a thousand pages that is most of the work.
+    Twisted would wait for the next iteration of the event loop, and register and unregister the socket for
+    it. For a change that goes to a thousand pages that is most of the work.
     """
 
     is_collecting = False
     _host: Any = None
 
     def getHost(self) -> Any:
-        """Our end of it, which every request wants to know: the kernel is asked once."""
+        """The local address, cached: every request reads it, and each read would be a system call."""
         if self._host is None:
             self._host = super().getHost()
         return self._host
@@ -89,7 +89,7 @@ class EagerTransport(tcp.Server):
             super().startWriting()
 
     def send_collected(self) -> None:
-        """Send, and leave to the loop what the network does not take now, or a connection that ends."""
+        """Send the collected data; the event loop sends the rest and closes a connection that ends."""
         self.is_collecting = False
         failed = self.doWrite() if self._tempDataLen and self.connected else None
         if failed or self.dataBuffer or self.disconnecting:
@@ -97,7 +97,7 @@ class EagerTransport(tcp.Server):
 
 
 class SiteRequest(WebRequest):
-    """A request without upgrade or forged root path, with bounds for its body and for its reader."""
+    """HTTP request with limits for its body and for unsent data, without upgrades or a forged root path."""
 
     body_bytes = 0
     unread_bytes = 0
@@ -106,15 +106,15 @@ class SiteRequest(WebRequest):
     responseHeaders: Headers
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Leave forms to Django: Twisted would read them too, for nothing, and refuse some without a word."""
+        """Leave forms to Django: Twisted would parse them too, in vain, and refuse some without a message."""
         super().__init__(*args, **kwargs, parsePOSTFormSubmission=False)
 
     def handle_reply(self, message: dict[str, Any]) -> None:
-        """Pass a reply on, but not without end to somebody who does not read it: Daphne never waits."""
+        """Send a reply, but disconnect a client that does not read: Daphne would buffer without limit."""
         if message["type"] == "http.response.start":
             names = [name.lower() for name, _ in message.get("headers", ())]
             self.is_file = b"content-disposition" in names
-        elif self.has_to_wait and not self.is_file:
+        elif self.is_blocked and not self.is_file:
             self.unread_bytes += len(message.get("body", b""))
         else:
             self.unread_bytes = 0
@@ -128,57 +128,57 @@ class SiteRequest(WebRequest):
         finally:
             transport.send_collected()
         if message.get("more_body"):
-            self.responseHeaders = NO_HEADERS  # sent; a stream lives long and need not keep them
+            self.responseHeaders = NO_HEADERS  # already sent; frees memory of long streams
 
     @property
-    def has_to_wait(self) -> bool:
-        """Whether the network takes no more of it for now."""
+    def is_blocked(self) -> bool:
+        """Whether the socket takes no more data for now."""
         return self.channel is not None and bool(self.channel._waitingForTransport)
 
-    async def wait_for_reader(self) -> None:
-        """Until there is room for the next part of a file; whoever stands still for long is left."""
-        deadline = twisted_loop.time() + READER_STANDSTILL_SECONDS
-        while self.has_to_wait:
+    async def wait_until_writable(self) -> None:
+        """Wait until the socket takes the next part of a download; disconnect a client that has stalled."""
+        deadline = twisted_loop.time() + DOWNLOAD_STALLED_SECONDS
+        while self.is_blocked:
             if twisted_loop.time() > deadline:
                 self.transport.abortConnection()
                 return
-            await asyncio.sleep(READER_POLL_SECONDS)
+            await asyncio.sleep(DOWNLOAD_POLL_SECONDS)
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Keep a body only up to the limit: Daphne would take any size into memory."""
+        """Keep a body only up to the limit: Daphne would read any size into memory."""
         self.body_bytes += len(data)
         if self.body_bytes <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             super().handleContentChunk(data)
 
     def process(self) -> Any:
-        """Hand the request on; of too large a one only its length, so that it is refused."""
-        self.requestHeaders.removeHeader(b"upgrade")  # the site speaks no WebSocket
-        self.requestHeaders.removeHeader(b"daphne-root-path")  # a client could bend redirects
+        """Pass the request on; for a body that is too large only its length, so that Django refuses it."""
+        self.requestHeaders.removeHeader(b"upgrade")  # the site has no WebSockets
+        self.requestHeaders.removeHeader(b"daphne-root-path")  # a client could change the target of redirects
         if self.body_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             self.content.truncate(0)
             self.requestHeaders.setRawHeaders(b"content-length", [b"%d" % self.body_bytes])
         processed = super().process()
-        self.requestHeaders = NO_HEADERS  # the application has its own; a wait need not keep both
+        self.requestHeaders = NO_HEADERS  # the application has a copy; frees memory of long-polls
         return processed
 
 
 class SiteFactory(HTTPFactory):
-    """Makes each connection speak in our requests."""
+    """Uses SiteRequest on every connection."""
 
     def buildProtocol(self, addr: Any) -> Any:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = SiteRequest
-        reactor.callLater(0, _notice_if_it_vanishes, protocol)
+        reactor.callLater(0, _enable_keepalive, protocol)
         return protocol
 
     def log(self, request: Any) -> None:
-        """Nobody reads Twisted's own access log, which is a good part of a request's work."""
+        """Write no access log: Twisted's log is not used, and takes a good part of a request's time."""
 
 
-def _notice_if_it_vanishes(protocol: Any) -> None:
+def _enable_keepalive(protocol: Any) -> None:
     connection = protocol.transport and protocol.transport.getHandle()
     if not connection or not hasattr(socket, "TCP_USER_TIMEOUT"):
-        return  # already gone; or not Linux, where the agent's lease runs out a little later
+        return  # already closed; or not Linux, where the agent's lease expires a little later
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, PROBE_AFTER_SECONDS)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, PROBE_EVERY_SECONDS)
@@ -194,53 +194,53 @@ class SiteServer(Server):
         super().__init__(
             application,
             endpoints=["unused: the socket comes already bound"],
-            server_name="",  # nobody needs to know what serves them
-            # One message per body: none is longer than this.
+            server_name="",  # no Server header
+            # Larger than any body, so that each body is one message.
             request_buffer_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1,
         )
         self.stop_live = stop_live
         self.connections: dict[Any, dict[str, Any]] = {}
 
     def listen(self, bound: socket.socket) -> None:
-        """From here on connections are accepted; `run` answers them."""
+        """Accept connections; `run` answers them."""
         bound.listen(BACKLOG_CONNECTIONS)
         bound.setblocking(False)
         self.port = reactor.adoptStreamPort(bound.fileno(), bound.family, SiteFactory(self))
         self.port.transport = EagerTransport
-        bound.close()  # the reactor has its own handle
+        bound.close()  # the reactor has duplicated it
 
-    def create_application(self, protocol: WebRequest, scope: dict[str, Any]) -> Inbox:
-        """Start the application for one request; what comes for it goes into the inbox."""
-        inbox = Inbox()
+    def create_application(self, protocol: WebRequest, scope: dict[str, Any]) -> MessageQueue:
+        """Start the application for one request and return the queue of its messages."""
+        messages = MessageQueue()
         send = partial(self.handle_reply, protocol)
-        running = asyncio.ensure_future(self.application(scope, inbox.get, send), loop=twisted_loop)
+        running = asyncio.ensure_future(self.application(scope, messages.get, send), loop=twisted_loop)
         self.connections[protocol]["application_instance"] = running
-        return inbox
+        return messages
 
     async def handle_reply(self, protocol: SiteRequest, message: dict[str, Any]) -> None:
-        """Daphne takes any amount at once; of a file it has to be asked for as much as is read."""
+        """Send a reply; for a download wait until the socket takes more: Daphne would buffer it all."""
         await super().handle_reply(protocol, message)
         if protocol.is_file and message.get("more_body"):
-            await protocol.wait_for_reader()
+            await protocol.wait_until_writable()
 
     def run(self, when_running: Callable[[], None]) -> None:
-        """Serve until a signal comes, then leave politely; say when signals are heeded."""
+        """Serve until a signal comes, then shut down; call `when_running` once signals are handled."""
         asyncio.set_event_loop(twisted_loop)
         globalLogBeginner.beginLoggingTo([lambda _: None], redirectStandardIO=False, discardBuffer=True)
         reactor.callLater(1, self.application_checker)
-        reactor.addSystemEventTrigger("before", "shutdown", self._start_leaving)
+        reactor.addSystemEventTrigger("before", "shutdown", self._start_shutdown)
         reactor.callWhenRunning(when_running)
         reactor.run()
 
-    def _start_leaving(self) -> defer.Deferred[None]:
-        return defer.Deferred.fromFuture(asyncio.ensure_future(self._leave()))
+    def _start_shutdown(self) -> defer.Deferred[None]:
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._shut_down()))
 
-    async def _leave(self) -> None:
+    async def _shut_down(self) -> None:
         self.port.stopListening()
         try:
             await asyncio.wait_for(self.stop_live(), STOP_LIVE_SECONDS)
-        except Exception:  # the process ends either way; the rest still deserves its turn
-            logger.exception("Waits and streams did not end by themselves")
+        except Exception:  # the process ends anyway; the following steps still have to run
+            logger.exception("Long-polls and streams did not end cleanly")
         if running := self._running_applications():
             await asyncio.wait(running, timeout=FINISH_REQUESTS_SECONDS)
         for application in self._running_applications():
@@ -252,7 +252,7 @@ class SiteServer(Server):
         return [instance for instance in instances if instance and not instance.done()]
 
     async def _flush(self) -> None:
-        """Close every connection once its last bytes are out, or when its reader is too slow."""
+        """Close every connection when its last bytes are sent, or when its client is too slow."""
         for connection in _open_connections():
             connection.loseConnection()
         deadline = twisted_loop.time() + FLUSH_SECONDS

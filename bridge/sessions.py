@@ -1,4 +1,4 @@
-"""Django's sessions in the database. Every click begins with one, so looking it up is prepared."""
+"""Session engine: Django's database sessions with a compiled SELECT, because every request runs it."""
 
 from typing import Any
 
@@ -14,10 +14,13 @@ SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire
 
 
 class SessionStore(db.SessionStore):
-    """As Django's own in all else."""
+    """Django's session store with a faster read and honest write errors."""
 
     def save(self, must_create: bool = False) -> None:
-        """Save; a write that the database refuses is no session that ended, as Django would say."""
+        """Save, and raise the database's own error when it refuses writes.
+
+        Django would raise UpdateError, as if the session had ended.
+        """
         try:
             super().save(must_create)
         except UpdateError as error:

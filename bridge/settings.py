@@ -1,6 +1,6 @@
-"""Settings of the standalone site: everything that differs between machines is in the environment.
+"""Django settings of the standalone site. Everything that differs between machines is in the environment.
 
-docs/settings.md lists the variables; `bridge.env` reads them.
+docs/settings.md lists the variables; `bridge.env` and `bridge.service_urls` read them.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from bridge import env
+from bridge import env, service_urls
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("DATA_DIR", BASE_DIR / "data")
@@ -16,49 +16,49 @@ PRODUCTION = env.flag("PRODUCTION")
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.port("PORT", 8000)
 
-# Never: a debug page shows settings and keeps every query; tests and logs tell developers enough.
+# Never: a debug page shows settings and stores every query. Tests and logs are enough for development.
 DEBUG = False
 
-# --- Who may come in
+# --- Access and login
 
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS")
+ALLOWED_HOSTS = env.comma_list("ALLOWED_HOSTS")
 SECRET_KEY = env.text("SECRET_KEY")
-# Earlier ones, which still open sessions, agent keys, webhooks and the audit.
-SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
+# Earlier keys: sessions, agent keys, webhooks and audit entries made with them stay valid.
+SECRET_KEY_FALLBACKS = env.comma_list("SECRET_KEY_FALLBACKS")
 
 if PRODUCTION:
-    # It signs logins and agent keys: a word that somebody made up can be guessed without asking us.
+    # It signs logins and agent keys: a key that is not random can be guessed offline.
     if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure-"):
         raise ImproperlyConfigured(
-            "PRODUCTION=1 needs SECRET_KEY: a random text of 32 characters or more, such as "
-            'python3 -c "import secrets; print(secrets.token_urlsafe(50))" makes.'
+            "PRODUCTION=1 needs SECRET_KEY: a random text of 32 characters or more, for example from "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(50))".'
         )
     if any(len(key) < 32 for key in SECRET_KEY_FALLBACKS):
         raise ImproperlyConfigured(
-            "SECRET_KEY_FALLBACKS takes earlier values of SECRET_KEY, separated by commas: each has 32 "
+            "SECRET_KEY_FALLBACKS takes earlier values of SECRET_KEY, separated by commas, each with 32 "
             "characters or more."
         )
     if not ALLOWED_HOSTS:
         raise ImproperlyConfigured(
             "PRODUCTION=1 needs ALLOWED_HOSTS: the host names people use, separated by commas."
         )
-    # A proxy ends TLS in front of us, and has to set this header itself on every request.
+    # A proxy in front terminates TLS. It must set this header itself on every request.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # probes come past the proxy
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # probes bypass the proxy
     SECURE_HSTS_SECONDS = 30 * 24 * 3600  # a month: long enough to protect, short enough to undo
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
-    # ".example.org" stands for all its subdomains; as an origin Django spells that with a star.
+    # ".example.org" means all its subdomains; in an origin Django writes that as "*.example.org".
     CSRF_TRUSTED_ORIGINS = [
         f"https://{'*' if host.startswith('.') else ''}{host}" for host in ALLOWED_HOSTS if host != "*"
     ]
 else:
-    SECRET_KEY = SECRET_KEY or env.kept_secret("SECRET_KEY", DATA_DIR / "secret-key")
+    SECRET_KEY = SECRET_KEY or env.secret_from_file("SECRET_KEY", DATA_DIR / "secret-key")
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]", HOST]
 
-# The first knows nobody; it stops who guesses passwords.
-AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimit", "bridge.login.Accounts"]
+# The first only limits password guesses and never returns a user.
+AUTHENTICATION_BACKENDS = ["bridge.login.GuessLimitBackend", "bridge.login.Accounts"]
 SESSION_ENGINE = "bridge.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{validator}"}
@@ -73,7 +73,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "ask_bridge:inbox"
 LOGOUT_REDIRECT_URL = "login"
 
-# --- What the site is made of
+# --- Apps, middleware, templates
 
 INSTALLED_APPS = [
     "rooms.apps.RoomsConfig",
@@ -88,20 +88,20 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    # What follows is for people.
-    "bridge.agents.AgentCalls",
-    # Early, so that these are also on what the later ones refuse.
+    # Agent requests skip all that follows, which is for browsers.
+    "bridge.middleware.AgentRequestMiddleware",
+    # Early, so that replies of later middleware have these headers, too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "bridge.paths.KnownPaths",
+    "bridge.middleware.AppendSlashMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "bridge.login.GuessLimitPage",
+    "bridge.middleware.GuessLimitMiddleware",
 ]
 ROOT_URLCONF = "bridge.urls"
 TEMPLATES = [
@@ -119,10 +119,10 @@ TEMPLATES = [
     },
 ]
 
-# For the admin. Django's default prepares to sign a cookie at every request.
+# For the admin. Django's default would prepare a signed cookie for every request.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-# Nothing but our own files, whatever an agent manages to write into a page.
+# Only the site's own files, even if an agent manages to inject HTML into a page.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -137,15 +137,15 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# `serve` itself keeps a second process off SQLite and off the channel layer in memory.
+# About SQLite and the in-memory channel layer with several processes: `serve` refuses a second one.
 SILENCED_SYSTEM_CHECKS = ["ask_bridge.W003", "ask_bridge.W004"]
 
-# --- Where things are kept
+# --- Database, cache, channel layer, notifications
 
-DATABASES = {"default": env.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
+DATABASES = {"default": service_urls.database("DATABASE_URL", DATA_DIR / "ask-bridge.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-# Guessed passwords are counted here, for all processes together and across restarts. Beyond this many entries
-# Django throws some away: more guesses than can be checked in the quarter of an hour that they are kept.
+# Counts password guesses, for all processes and across restarts. Above MAX_ENTRIES Django deletes some:
+# that is more guesses than the site can check in the 15 minutes for which they are kept.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
@@ -154,10 +154,12 @@ CACHES = {
     }
 }
 REDIS_URL = env.text("REDIS_URL")
-CHANNEL_LAYERS = {"default": env.channel_layer("REDIS_URL", SECRET_KEY)}
-# Where people find us, unless somebody says better: the first name that is allowed, or this machine.
-here = f"https://{ALLOWED_HOSTS[0].lstrip('*.') or 'localhost'}" if PRODUCTION else f"http://127.0.0.1:{PORT}"
-ORIGIN = env.origin("ORIGIN", here)
+CHANNEL_LAYERS = {"default": service_urls.channel_layer("REDIS_URL", SECRET_KEY)}
+# The first allowed host, or this machine.
+default_origin = (
+    f"https://{ALLOWED_HOSTS[0].lstrip('*.') or 'localhost'}" if PRODUCTION else f"http://127.0.0.1:{PORT}"
+)
+ORIGIN = env.origin("ORIGIN", default_origin)
 ASK_BRIDGE = {
     "METRICS_TOKEN": env.text("METRICS_TOKEN"),
     "ORIGIN": ORIGIN,
@@ -167,47 +169,47 @@ ASK_BRIDGE = {
     "PUSH_ALLOWED_NETWORKS": env.networks("PUSH_ALLOWED_NETWORKS"),
 }
 
-# Each as a setting of Django's own.
-globals().update(env.mail("EMAIL_URL"))
+# EMAIL_BACKEND, EMAIL_HOST and others.
+globals().update(service_urls.mail("EMAIL_URL"))
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", f"Ask Bridge <ask-bridge@{urlsplit(ORIGIN).hostname}>")
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.text("STATIC_DIR", str(DATA_DIR / "static"))
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else's pages need our files
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites need none of these files
 if PRODUCTION:
-    # Names carry a hash of the content, so that browsers may keep them for ever.
+    # Names contain a hash of the content, so browsers may cache the files for ever.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
 else:
-    # Straight from the source folders: nothing to collect, and an edit shows on reload.
+    # Served from the source folders: no collectstatic, and a reload shows an edit.
     WHITENOISE_USE_FINDERS = True
     WHITENOISE_AUTOREFRESH = True
     WHITENOISE_MAX_AGE = 0
 
-# Room for an answer to four prompts with every text at its longest, several times over. The server
-# keeps no larger body than this, so the limit also bounds its memory.
+# Several times the size of the largest possible answer: four prompts with texts of maximum length. The server
+# reads no larger body into memory.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 
 # --- Language and time
 
-# The ones that are complete; a browser that asks for none of them gets the default.
+# Complete translations; a browser that asks for another language gets LANGUAGE_CODE.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LANGUAGE_CODE = env.one_of("LANGUAGE_CODE", [code for code, _ in LANGUAGES])
-LOCALE_PATHS = [BASE_DIR / "locale"]  # of the templates around what `rooms` brings
+LOCALE_PATHS = [BASE_DIR / "locale"]  # for the site's own templates; `rooms` has its own folder
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# --- Log: one line each, to stderr, and only what somebody should look at
+# --- Log: one line per event, to stderr, only warnings and errors
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "bridge.logs.RequestId"}},
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(of_request)s"},
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(request_suffix)s"},
         "json": {"()": "bridge.logs.JsonLine"},
     },
     "handlers": {
@@ -220,7 +222,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING"},
-        "django.request": {"level": "ERROR"},  # a 404 is the client's business
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # so is a made-up host name, told by a 400
+        "django.request": {"level": "ERROR"},  # a 404 is a mistake of the client
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # so is a forged host name, which gets a 400
     },
 }

@@ -1,4 +1,4 @@
-"""The site's addresses: signing in and the admin around what `rooms` brings."""
+"""URLs of the site: login, password and admin pages, and those of `rooms`."""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth

@@ -69,8 +69,8 @@ class Site:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.printed = self._read_until(rb"Ask Bridge is on .*\n")
-        self.port = int(re.findall(r"Ask Bridge is on http://[^ ]+:(\d+) ", self.printed)[0])
+        self.printed = self._read_until(rb"Ask Bridge is running on .*\n")
+        self.port = int(re.findall(r"Ask Bridge is running on http://[^ ]+:(\d+) ", self.printed)[0])
 
     def _read_until(self, pattern: bytes) -> str:
         assert self.process.stdout

@@ -22,7 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 from django.test.utils import CaptureQueriesContext
 
-from bridge import env
+from bridge import service_urls
 from rooms import lifecycle
 from rooms.history import recall, writer
 from rooms.management import demo
@@ -146,7 +146,7 @@ def tell(text: str) -> None:
 def use(url: str) -> BaseDatabaseWrapper:
     """From now on everything happens in this database, with the site's own options for it."""
     os.environ["GROWTH_DATABASE_URL"] = url
-    config = env.database("GROWTH_DATABASE_URL", Path())
+    config = service_urls.database("GROWTH_DATABASE_URL", Path())
     settings = connections.configure_settings({DEFAULT_DB_ALIAS: config})[DEFAULT_DB_ALIAS]
     database = load_backend(settings["ENGINE"]).DatabaseWrapper(settings, DEFAULT_DB_ALIAS)
     connections[DEFAULT_DB_ALIAS] = database

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from bridge import logs
 from bridge.handler import THREADS
-from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
+from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
 from rooms.conf import DEFAULTS
 from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
 from rooms.live import metrics
@@ -25,7 +25,9 @@ from tests.processes import ROOT
 DEPLOY = ROOT / "deploy"
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 NGINX = (DEPLOY / "nginx.conf").read_text()
-READ_FROM_ENVIRONMENT = set(re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text()))
+READ_FROM_ENVIRONMENT = set(
+    re.findall(r'(?:env|service_urls)\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text())
+)
 UNITS = ["ask-bridge@.service", "ask-bridge-prepare.service", "ask-bridge.target"]
 
 

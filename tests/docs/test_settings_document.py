@@ -12,7 +12,9 @@ from rooms.conf import DEFAULTS
 from tests.processes import ROOT, clean_environment
 
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
-READ_FROM_ENVIRONMENT = set(re.findall(r'env\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text()))
+READ_FROM_ENVIRONMENT = set(
+    re.findall(r'(?:env|service_urls)\.\w+\("([A-Z_]+)"', (ROOT / "bridge/settings.py").read_text())
+)
 
 SHOW = """
 import json

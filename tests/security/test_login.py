@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 
 from bridge.login import GUESSES, PAUSE_SECONDS, client_address
-from bridge.passwords import HASHES_AT_ONCE, LONGEST_QUEUE, RETRY_SECONDS
+from bridge.password_queue import HASHES_AT_ONCE, LONGEST_QUEUE, RETRY_SECONDS
 from tests.actors import Agent, Visitor, eventually
 from tests.nginx import NAME, PRODUCTION, Front, nginx_program
 from tests.processes import START_SECONDS, Reply, Site

@@ -95,5 +95,5 @@ def test_what_is_no_id_is_not_logged(forged: str) -> None:
 def test_without_a_proxy_there_is_no_id() -> None:
     made = record("Hello")
     assert logs.RequestId().filter(made)
-    assert made.__dict__["of_request"] == ""
+    assert made.__dict__["request_suffix"] == ""
     assert "request_id" not in json.loads(logs.JsonLine().format(made))

@@ -117,7 +117,7 @@ def test_a_shared_folder_stays_shared_and_is_warned_of(place: Path, serve: Serve
 @needs_root
 def test_what_belongs_to_another_user_is_warned_of(place: Path) -> None:
     """As that user: root could change everything."""
-    from bridge.private import make_private
+    from bridge.private_files import make_private
 
     data = place / "data"
     data.mkdir(mode=0o755)

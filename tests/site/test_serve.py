@@ -113,7 +113,8 @@ def test_second_start_prints_the_address_and_changes_nothing(serve: Serve) -> No
     ask(first, key)
     assert first.stop() == (0, "")
     second = serve()
-    assert re.fullmatch(r"Ask Bridge is on http://127.0.0.1:\d+ \(Ctrl-C stops it\)\n", second.printed)
+    line = r"Ask Bridge is running on http://127.0.0.1:\d+ \(press Ctrl-C to stop\)\n"
+    assert re.fullmatch(line, second.printed)
     assert len(api(second, "GET", "rooms/lobby/questions", key).json()["questions"]) == 1
 
 
@@ -184,8 +185,9 @@ def test_a_file_that_is_no_database_is_refused(manage: Manage, tmp_path: Path) -
     assert_refused(manage("serve"), "ask-bridge.sqlite3", "not a database")
 
 
-def test_an_unreachable_redis_is_named_without_its_password(manage: Manage) -> None:
-    done = manage("serve", REDIS_URL="redis://:hunter2@127.0.0.1:1/0")
+@pytest.mark.parametrize("options", ["", "?no_such_option=1"])
+def test_an_unusable_redis_is_named_without_its_password(manage: Manage, options: str) -> None:
+    done = manage("serve", REDIS_URL=f"redis://:hunter2@127.0.0.1:1/0{options}")
     assert_refused(done, "Redis at 127.0.0.1:1", "REDIS_URL")
     assert "hunter2" not in done.stderr
 

@@ -14,8 +14,8 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.utils import timezone
 
-from bridge import housekeeping
-from bridge.housekeeping import BATCH, Housekeeping, purge_sessions
+from bridge import session_cleanup
+from bridge.session_cleanup import BATCH_SIZE, SessionCleanup, delete_expired_sessions
 from rooms.db.pool import in_database
 from tests.actors import PATIENCE_SECONDS, eventually
 from tests.database_threads import all_threads_without_connections
@@ -33,19 +33,19 @@ def make_sessions(count: int, days: int, name: str = "s") -> None:
 
 
 def test_expired_sessions_go_in_batches_and_others_stay(db: None) -> None:
-    make_sessions(BATCH + 1, days=-1, name="old")
+    make_sessions(BATCH_SIZE + 1, days=-1, name="old")
     make_sessions(3, days=1, name="new")
-    assert [purge_sessions() for _ in range(3)] == [BATCH, 1, 0]
+    assert [delete_expired_sessions() for _ in range(3)] == [BATCH_SIZE, 1, 0]
     assert set(Session.objects.values_list("pk", flat=True)) == {"new0", "new1", "new2"}
 
 
 def test_processes_that_purge_together_leave_nothing(transactional_db: None) -> None:
-    make_sessions(3 * BATCH, days=-1)
+    make_sessions(3 * BATCH_SIZE, days=-1)
     failures: list[BaseException] = []
 
     def purge() -> None:
         try:
-            while purge_sessions():
+            while delete_expired_sessions():
                 pass
         except BaseException as error:
             failures.append(error)
@@ -62,17 +62,17 @@ def test_processes_that_purge_together_leave_nothing(transactional_db: None) -> 
 
 
 def test_it_is_done_again_from_time_to_time(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(housekeeping, "PURGE_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(session_cleanup, "CLEANUP_INTERVAL_SECONDS", 0.01)
 
     async def run() -> None:
-        keeper = Housekeeping()
-        await keeper.start()
+        cleanup = SessionCleanup()
+        await cleanup.start()
         for name in ("first", "second"):
             await in_database(make_sessions, 1, days=-1, name=name)
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while await in_database(Session.objects.exists):
                     await asyncio.sleep(0.01)
-        keeper.stop()
+        cleanup.stop()
         await all_threads_without_connections()
 
     asyncio.run(run())

@@ -26,6 +26,8 @@ WRONG = {
     "unknown form of the log": {"LOG_FORMAT": "xml"},
     "no redis": {"REDIS_URL": "http://x"},
     "redis without host": {"REDIS_URL": "redis://"},
+    "port of redis in words": {"REDIS_URL": "redis://root:hunter2@redis:x"},
+    "option of redis in words": {"REDIS_URL": "redis://root:hunter2@redis?max_connections=many"},
     "origin with a path": {"ORIGIN": "https://root:hunter2@ask.example.org/here"},
     "origin without a scheme": {"ORIGIN": "ask.example.org"},
     "no mail server": {"EMAIL_URL": "https://root:hunter2@mail"},

@@ -1,4 +1,4 @@
-"""`python manage.py serve`: prepare what is missing, then serve the site."""
+"""Command `python manage.py serve`: prepares what is missing, then serves the site."""
 
 import argparse
 import socket
@@ -11,94 +11,95 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from bridge import env, preflight
-from bridge.first_run import welcome
+from bridge.first_run import prepare_empty_site
 
-ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- where to reach them from here
+# Addresses that stand for all of this machine, and the one that its own browser opens.
+ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 
 class Command(BaseCommand):
-    """Checks, migrates, welcomes the first user, serves."""
+    """Checks, migrates, creates the first admin, serves."""
 
     help = (
-        "Start the site. It prepares its database by itself; the very first start creates "
+        "Start the site. The database is created and migrated as needed. The first start creates "
         "an admin, a room and an agent key, and shows them once."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Both default to the environment."""
+        """Add the options, which default to the environment."""
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = "Example: python manage.py serve --host 0.0.0.0 --port 8080"
         parser.add_argument("--host", default=settings.HOST, help="address to listen on (HOST)")
         parser.add_argument("--port", default=settings.PORT, type=_port, help="TCP port (PORT)")
 
     def handle(self, *, host: str, port: int, **options: Any) -> None:
-        """Everything that can be wrong is found before anything is changed."""
+        """Check everything before anything is changed, then prepare and serve."""
         host = host.strip("[]")
         bound = preflight.bind(host, port)
         preflight.check_database()
         preflight.check_redis()
-        with preflight.data_folder_for_us_alone():
-            self._keep_other_users_out()
-            with preflight.one_process_at_a_time():
+        with preflight.lock_data_folder():
+            self._make_data_private()
+            with preflight.startup_lock():
                 self._prepare()
-                first = welcome()
+                credentials = prepare_empty_site()
             address = _address(host, bound.getsockname()[1])
-            if first:  # said before anything else can fail: nobody can look it up later
-                self._say(first.text(_public_address() or address))
+            if credentials:  # printed before anything else can fail: they are not stored in plain text
+                self._print(credentials.text(_public_address() or address))
             self._serve(bound, host, address)
 
-    def _keep_other_users_out(self) -> None:
-        said, warning = preflight.keep_other_users_out()
-        if said:
-            self._say(said)
+    def _make_data_private(self) -> None:
+        notice, warning = preflight.make_data_private()
+        if notice:
+            self._print(notice)
         if warning:
             self.stderr.write(f"Warning: {warning}")
 
     def _prepare(self) -> None:
         executor = MigrationExecutor(connection)
         if steps := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            self._say(f"Preparing the database ({len(steps)} steps) …")
+            self._print(f"Preparing the database ({len(steps)} migrations) …")
             call_command("migrate", verbosity=0, interactive=False)
         call_command("createcachetable", verbosity=0)
         if settings.PRODUCTION:
-            self._say("Collecting static files …")
+            self._print("Collecting static files …")
             call_command("collectstatic", verbosity=0, interactive=False)
 
     def _serve(self, bound: socket.socket, host: str, address: str) -> None:
         from bridge.asgi import application
-        from bridge.housekeeping import Housekeeping
         from bridge.server import SiteServer, start
+        from bridge.session_cleanup import SessionCleanup
         from rooms.live import start_live, stop_live
 
-        connection.close()  # this thread only serves from here on
+        connection.close()  # the event loop of this thread must not use the database
         if not settings.PRODUCTION:
-            settings.ALLOWED_HOSTS.append(host)  # --host counts as HOST does
+            settings.ALLOWED_HOSTS.append(host)  # --host works like HOST
             if not env.text("ORIGIN"):
-                settings.ASK_BRIDGE["ORIGIN"] = address  # with the port that it became
-        housekeeping = Housekeeping()
+                settings.ASK_BRIDGE["ORIGIN"] = address  # with the real port, for PORT=0
+        cleanup = SessionCleanup()
         start(start_live())
-        start(housekeeping.start())
+        start(cleanup.start())
 
         async def stop() -> None:
-            housekeeping.stop()
+            cleanup.stop()
             await stop_live()
 
         server = SiteServer(application, stop)
         try:
             server.listen(bound)
-        except OSError as error:  # another process was faster between bind and here
-            raise CommandError(preflight.why_not_bound(host, bound.getsockname()[1], error)) from error
-        server.run(when_running=lambda: self._say_where(host, address))
+        except OSError as error:  # another process listens on the address since it was bound
+            raise CommandError(preflight.bind_problem(host, bound.getsockname()[1], error)) from error
+        server.run(when_running=lambda: self._print_address(host, address))
 
-    def _say_where(self, host: str, address: str) -> None:
+    def _print_address(self, host: str, address: str) -> None:
         name = f" for {public}" if (public := _public_address()) else ""
-        self._say(f"Ask Bridge is on {address}{name} (Ctrl-C stops it)")
-        if host in ALL_ADDRESSES and not settings.PRODUCTION and not env.words("ALLOWED_HOSTS"):
-            self._say("For other machines, name this one as they do: ALLOWED_HOSTS=name-or-address")
+        self._print(f"Ask Bridge is running on {address}{name} (press Ctrl-C to stop)")
+        if host in ALL_ADDRESSES and not settings.PRODUCTION and not env.comma_list("ALLOWED_HOSTS"):
+            self._print("For other machines set ALLOWED_HOSTS to the name or address of this one.")
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.stdout.write(line)
-        self.stdout.flush()  # somebody may be watching through a pipe
+        self.stdout.flush()  # stdout may be a pipe, which is buffered
 
 
 def _port(value: str) -> int:
@@ -109,13 +110,13 @@ def _port(value: str) -> int:
 
 
 def _address(host: str, port: int) -> str:
-    """Where this process can be reached from this machine."""
+    """The URL of this process for a browser on this machine."""
     reachable = ALL_ADDRESSES.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{reachable}:{port}"
 
 
 def _public_address() -> str | None:
-    """What people open in production: the proxy's name."""
+    """The URL that people open in production: that of the proxy."""
     if not settings.PRODUCTION or settings.ALLOWED_HOSTS[0] == "*":
         return None
     return f"https://{settings.ALLOWED_HOSTS[0].lstrip('.')}"

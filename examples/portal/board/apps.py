@@ -6,4 +6,4 @@ class BoardConfig(AppConfig):
     verbose_name = "Schwarzes Brett"
 
     def ready(self) -> None:
-        from board import receivers  # noqa: F401 -- they connect themselves
+        from board import receivers  # noqa: F401 -- the import connects them

@@ -1,4 +1,4 @@
-"""Pins every decision to the board."""
+"""Signal receiver that pins every decision to the board."""
 
 from typing import Any
 

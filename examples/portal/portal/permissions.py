@@ -1,4 +1,4 @@
-"""Who may do what in Ask Bridge: a team sees the room that has its name."""
+"""Permissions of the portal for Ask Bridge: a team sees the room that has its name."""
 
 from django.contrib.auth.models import AbstractBaseUser
 

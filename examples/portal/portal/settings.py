@@ -1,4 +1,4 @@
-"""A team's portal; what is there for Ask Bridge says so."""
+"""Settings of a team's portal; comments mark the lines for Ask Bridge."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ DEBUG = "SECRET_KEY" not in os.environ
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 
 INSTALLED_APPS = [
-    "daphne",  # for Ask Bridge: `runserver` speaks ASGI
+    "daphne",  # for Ask Bridge: `runserver` uses ASGI
     "portal",
     "people",
     "board",

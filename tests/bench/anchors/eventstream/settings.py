@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from bridge import env
+from bridge import service_urls
 
 HERE = "tests.bench.anchors.eventstream"
 SECRET_KEY = "bench" * 10  # on loopback, for as long as a measurement takes
@@ -38,5 +38,5 @@ EVENTSTREAM_STORAGE_CLASS = "django_eventstream.storage.DjangoModelStorage"
 # The same name and options as the site's, so that both do the same work and are counted alike. But for
 # CONN_MAX_AGE: Django's documentation advises against lasting connections under ASGI.
 _FILE = Path(os.environ["DATA_DIR"]) / "ask-bridge.sqlite3"
-DATABASES = {"default": {**env.database("DATABASE_URL", _FILE), "CONN_MAX_AGE": 0}}
+DATABASES = {"default": {**service_urls.database("DATABASE_URL", _FILE), "CONN_MAX_AGE": 0}}
 USE_TZ = True

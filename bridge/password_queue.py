@@ -1,7 +1,7 @@
-"""The lane for requests that hash a password: one thread of its own behind a short queue.
+"""Queue for requests that hash a password: one thread, and a limit on how many requests wait for it.
 
-Hashing takes a third of a second on purpose. In the threads that serve pages and agents, a hundred made-up
-logins at once would make every other request wait until all of them are checked.
+Hashing is slow on purpose, a third of a second. In the threads that serve pages and agents, a hundred forged
+logins at once would delay every other request until all of them are checked.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ Result = TypeVar("Result")
 
 # OpenSSL hashes without the GIL: each further thread would take one more core away from the site.
 HASHES_AT_ONCE = 1
-# A team that signs in at the same moment; the last one waits for some six seconds.
+# A team that signs in at the same moment. The last of them waits about six seconds.
 LONGEST_QUEUE = 16
-# By then most of a full queue is done.
+# Sent as Retry-After: by then most of a full queue is done.
 RETRY_SECONDS = 5
 
-# Every form of the site that checks or sets a password.
+# URL names of all forms that check or set a password.
 FORMS = frozenset(
     {
         "login",
@@ -35,14 +35,14 @@ FORMS = frozenset(
         "admin:auth_user_password_change",
     }
 )
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# Set in the scope of a request for which the queue has no place.
-REFUSED = "bridge.password_lane_full"
+# Key in the ASGI scope of a request that found the queue full.
+REFUSED = "bridge.password_queue_full"
 
 
-class PasswordLane:
-    """Runs functions one at a time, and says when as many wait as may."""
+class PasswordQueue:
+    """Runs functions one at a time, and knows when the queue is full."""
 
     def __init__(self) -> None:
         self._threads = Threads(HASHES_AT_ONCE, "password")
@@ -55,7 +55,7 @@ class PasswordLane:
     async def run(
         self, function: Callable[Params, Result], /, *args: Params.args, **kwargs: Params.kwargs
     ) -> Result:
-        """What the function returns or raises, when its turn has come."""
+        """Wait in the queue, then return or raise what the function does."""
         self._requests += 1
         try:
             return await self._threads.run(function, *args, **kwargs)
@@ -64,8 +64,8 @@ class PasswordLane:
 
 
 def hashes_password(scope: dict[str, Any]) -> bool:
-    """Whether a request sends one of the forms with a password."""
-    if MATCH in scope or scope["method"] in READING:  # what was found for it is a view of `rooms`
+    """Whether a request submits one of the forms with a password."""
+    if MATCH in scope or scope["method"] in SAFE_METHODS:  # MATCH: already resolved to a view of `rooms`
         return False
     try:
         match = resolve(scope["path"].removeprefix(get_script_prefix(scope)))
@@ -75,5 +75,5 @@ def hashes_password(scope: dict[str, Any]) -> bool:
 
 
 def is_refused(request: HttpRequest) -> bool:
-    """Whether there was no place in the queue for this request."""
+    """Whether the queue was full for this request."""
     return REFUSED in getattr(request, "scope", ())

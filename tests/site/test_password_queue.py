@@ -1,4 +1,4 @@
-"""Passwords are hashed in a thread of their own, whichever form they come from."""
+"""Passwords are hashed in a separate thread, for all forms."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from bridge.handler import PooledHandler
-from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordLane, hashes_password
+from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordQueue, hashes_password
 from tests.actors import PATIENCE_SECONDS
 
 PASSWORD = "correct horse battery staple"
@@ -70,7 +70,7 @@ def post(path: str, fields: dict[str, str], cookies: SimpleCookie | None = None)
         await handler(scope, receive, send)
         # Its threads outlive the test, their connections must not.
         await handler._threads.run(connections.close_all)
-        await handler._passwords.run(connections.close_all)
+        await handler._password_queue.run(connections.close_all)
 
     asyncio.run(run())
     return int(sent[0]["status"])
@@ -78,7 +78,7 @@ def post(path: str, fields: dict[str, str], cookies: SimpleCookie | None = None)
 
 @pytest.mark.parametrize("path", ["/login/", "/admin/login/"])
 @pytest.mark.parametrize("username", ["ana", "made-up"])
-def test_a_login_is_checked_in_the_lane(admin: Any, path: str, username: str) -> None:
+def test_a_login_is_checked_in_the_queue(admin: Any, path: str, username: str) -> None:
     assert post(path, {"username": username, "password": "wrong"}) == 200
     assert set(NotedHasher.threads) == {"password-1"}
 
@@ -97,7 +97,7 @@ def changes(admin: Any) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("form", sorted(FORMS - {"login", "admin:login"}))
-def test_a_new_password_is_hashed_in_the_lane(admin: Any, form: str) -> None:
+def test_a_new_password_is_hashed_in_the_queue(admin: Any, form: str) -> None:
     client = Client()
     client.force_login(admin)
     path, fields = changes(admin)[form]
@@ -105,7 +105,7 @@ def test_a_new_password_is_hashed_in_the_lane(admin: Any, form: str) -> None:
     assert set(NotedHasher.threads) == {"password-1"}
 
 
-def test_every_address_with_a_word_for_passwords_or_logins_is_in_the_lane() -> None:
+def test_every_address_with_a_word_for_passwords_or_logins_is_in_the_queue() -> None:
     named = {name for name in names(get_resolver().url_patterns) if "password" in name or "login" in name}
     # The page after a change has no form.
     assert {name for name in named if not name.endswith("_done")} <= FORMS
@@ -133,11 +133,11 @@ def names(patterns: list[Any], namespace: str = "") -> set[str]:
         ("POST", "/nothing/here", False),
     ],
 )
-def test_only_forms_with_a_password_are_in_the_lane(method: str, path: str, is_hashed: bool) -> None:
+def test_only_forms_with_a_password_are_in_the_queue(method: str, path: str, is_hashed: bool) -> None:
     assert hashes_password({"method": method, "path": path}) is is_hashed
 
 
-def test_the_lane_runs_one_at_a_time_and_says_when_it_is_full() -> None:
+def test_the_queue_runs_one_at_a_time_and_says_when_it_is_full() -> None:
     may_end = threading.Event()
     at_once: list[int] = []
     running: list[None] = []
@@ -148,25 +148,25 @@ def test_the_lane_runs_one_at_a_time_and_says_when_it_is_full() -> None:
         assert may_end.wait(PATIENCE_SECONDS)
         running.pop()
 
-    async def fill(lane: PasswordLane) -> None:
+    async def fill(queue: PasswordQueue) -> None:
         loop = asyncio.get_running_loop()
         tasks = []
         for _ in range(HASHES_AT_ONCE + LONGEST_QUEUE):
-            assert not lane.is_full
-            tasks.append(loop.create_task(lane.run(hash_password)))
+            assert not queue.is_full
+            tasks.append(loop.create_task(queue.run(hash_password)))
             await asyncio.sleep(0)  # lets the task begin
-        assert lane.is_full
+        assert queue.is_full
         may_end.set()
         await asyncio.gather(*tasks)
-        assert not lane.is_full
+        assert not queue.is_full
 
-    asyncio.run(fill(PasswordLane()))
+    asyncio.run(fill(PasswordQueue()))
     assert max(at_once) == HASHES_AT_ONCE
     assert len(at_once) == HASHES_AT_ONCE + LONGEST_QUEUE
 
 
-def test_a_failure_gives_its_place_back() -> None:
-    lane = PasswordLane()
+def test_a_failure_leaves_the_queue() -> None:
+    queue = PasswordQueue()
 
     def fail() -> None:
         raise LookupError
@@ -176,5 +176,5 @@ def test_a_failure_gives_its_place_back() -> None:
             with pytest.raises(LookupError):
                 await run(fail)
 
-    asyncio.run(fail_often(lane.run))
-    assert not lane.is_full
+    asyncio.run(fail_often(queue.run))
+    assert not queue.is_full
