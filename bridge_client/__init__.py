@@ -4,7 +4,6 @@
 `AskedBack`), `Expired`, `Withdrawn` or `StillOpen`; `ask-bridge --help` says the rest.
 """
 
-from bridge_client.cancellation import Cancellation, Cancelled
 from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
 from bridge_client.results import (
@@ -21,6 +20,7 @@ from bridge_client.results import (
     Vote,
     Withdrawn,
 )
+from bridge_client.transport.cancellation import Cancellation, Cancelled
 from bridge_client.version import __version__
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from bridge_client import exits, terminal_text
+from bridge_client.commands import exits, terminal_text
 from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
 from bridge_client.version import __version__
 
@@ -82,7 +82,7 @@ def _print_everything() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code says what came of it."""
-    from bridge_client.signals import Stopped, raise_stopped
+    from bridge_client.commands.signals import Stopped, raise_stopped
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = arguments[0] if arguments else ""

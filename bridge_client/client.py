@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 from urllib.parse import quote
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError, ProblemError, SettingsError
-from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Choice, Memory, Question, Result
-from bridge_client.retries import Deadline, OnRetry, Retries
 from bridge_client.settings import Settings, check
-from bridge_client.waiting import (
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.retries import Deadline, OnRetry, Retries
+from bridge_client.transport.waiting import (
     longest_wait,
     question_deadline,
     question_path,
@@ -325,7 +325,7 @@ class Client:
         self, last_event_id: str = "", *, cancellation: Cancellation | None = None
     ) -> Iterator[dict[str, Any]]:
         """Every message from now on, or after this id, for ever; it finds its way back by itself."""
-        from bridge_client.events import follow
+        from bridge_client.transport.events import follow
 
         return follow(self, last_event_id, cancellation or Cancellation(), self._on_retry)
 

@@ -8,12 +8,12 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any, Callable
 
-from bridge_client.answers import Allow, Decision, decide, questions_of, undecided_because
-from bridge_client.cancellation import Cancellation
+from bridge_client.claude_code.answers import Allow, Decision, decide, questions_of, undecided_because
+from bridge_client.claude_code.context import gather
+from bridge_client.claude_code.envelopes import TOOLS
 from bridge_client.client import Client
-from bridge_client.context import gather
-from bridge_client.envelopes import TOOLS
 from bridge_client.errors import ClientError
+from bridge_client.transport.cancellation import Cancellation
 
 CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 

@@ -13,8 +13,14 @@ from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
 
-from bridge_client import envelopes
-from bridge_client.answers import Decision, choices_from_claude, decide, questions_of, undecided_because
+from bridge_client.claude_code import envelopes
+from bridge_client.claude_code.answers import (
+    Decision,
+    choices_from_claude,
+    decide,
+    questions_of,
+    undecided_because,
+)
 from bridge_client.results import Question as QuestionResult
 from rooms import access, api, lifecycle, wire
 from rooms.database import in_database

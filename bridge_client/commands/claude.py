@@ -15,7 +15,7 @@ EPILOG = """example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     flags.add_connection(parser)
-    flags.add_own(parser, "bridge_client.stream_json")
+    flags.add_own(parser, "bridge_client.claude_code.stream_json")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="-- ARGS", help="for claude itself")
 
 
@@ -24,4 +24,4 @@ def run(args: argparse.Namespace) -> int:
     if args.arguments[:1] == ["--"]:
         args.arguments = args.arguments[1:]
     settings = flags.load_settings(args)
-    return int(import_module("bridge_client.stream_json").main(args, settings))
+    return int(import_module("bridge_client.claude_code.stream_json").main(args, settings))

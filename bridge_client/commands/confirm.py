@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Callable
 
-from bridge_client import install
+from bridge_client.claude_code import settings_file as install
 
 
 def confirm(

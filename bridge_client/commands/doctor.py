@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
-from bridge_client.commands import flags
-from bridge_client.doctor import as_json, examine
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.commands.doctor_checks import as_json, examine
 from bridge_client.errors import SettingsError
 
 EPILOG = """One line for each check. Exit code 0 if all is well, else 1.

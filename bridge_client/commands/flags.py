@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from bridge_client import settings, terminal_text
+from bridge_client import settings
 from bridge_client.client import PATIENCE_SECONDS, Client
+from bridge_client.commands import terminal_text
 from bridge_client.errors import ClientError
 from bridge_client.settings import Settings
 

@@ -8,13 +8,13 @@ import os
 import sys
 from typing import Any
 
-from bridge_client import envelopes, exits, hook, terminal_text
-from bridge_client.answers import Decision, Undecided, undecided_because
+from bridge_client.claude_code import envelopes, hook
+from bridge_client.claude_code.answers import Decision, Undecided, undecided_because
 from bridge_client.cli import exit_code_of
 from bridge_client.client import Client
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.commands.signals import Stopped
 from bridge_client.errors import ClientError, ProblemError
-from bridge_client.signals import Stopped
 
 # Set by Claude Code for its hooks: 0 in `-p`, stream-json and the SDK, 1 where somebody sits at the terminal.
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"

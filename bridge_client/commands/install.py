@@ -6,8 +6,9 @@ import argparse
 import os
 from typing import Any
 
-from bridge_client import exits, install, settings
-from bridge_client.commands import flags
+from bridge_client import settings
+from bridge_client.claude_code import settings_file as install
+from bridge_client.commands import exits, flags
 from bridge_client.commands.confirm import confirm
 
 EPILOG = """Two ways to work:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
 
 EPILOG = """Prints one message a line as JSON, from now on or after an id, until it is stopped. It finds its
 way back after restarts by itself and then goes on behind the last line.

@@ -19,15 +19,15 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     flags.add_connection(parser)
-    flags.add_own(parser, "bridge_client.mcp_server")
+    flags.add_own(parser, "bridge_client.mcp.server")
 
 
 def run(args: argparse.Namespace) -> int:
     settings = flags.load_settings(args)
     try:
-        server = import_module("bridge_client.mcp_server")
+        server = import_module("bridge_client.mcp.server")
         return int(server.main(args, settings))
     except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "bridge_client.mcp_server"):
+        if error.name not in ("mcp", "bridge_client.mcp.server"):
             raise
         raise SettingsError("This needs the package `mcp`: pip install 'ask-bridge[mcp]'") from None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bridge_client import exits, terminal_text
-from bridge_client.answers import claude_answers
+from bridge_client.claude_code.answers import claude_answers
 from bridge_client.client import MEMORIES
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
 from bridge_client.results import Answered, Memory
 
 EPILOG = """Prints the most similar question first: how similar it is in percent, what was chosen, who chose

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bridge_client import exits, terminal_text
-from bridge_client.answers import (
+from bridge_client.claude_code.answers import (
     all_names,
     declined_sentence,
     expired_sentence,
@@ -13,6 +12,7 @@ from bridge_client.answers import (
     nobody_decided_yet,
     withdrawn_sentence,
 )
+from bridge_client.commands import exits, terminal_text
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
 from bridge_client.client import PAGE_SIZE, Client
-from bridge_client.commands import flags
-from bridge_client.retries import Deadline
-from bridge_client.waiting import POLL_SECONDS
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.transport.retries import Deadline
+from bridge_client.transport.waiting import POLL_SECONDS
 
 EPILOG = """Prints one message a line as JSON, oldest first, with id, sender, sender_type, type, content,
 color and created_at.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 EPILOG = """examples:
   ask-bridge send "Migration finished, 12 tables moved" --sender refactor-bot

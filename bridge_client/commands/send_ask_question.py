@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 USAGE = "Usage: ask-bridge send-ask-question <roomId> <sender> '<json>' [--color <color>]"
 EPILOG = """example:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from bridge_client import exits, install
+from bridge_client.claude_code import settings_file as install
+from bridge_client.commands import exits
 from bridge_client.commands.confirm import confirm
 from bridge_client.commands.install import add_scope
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits
-from bridge_client.commands import flags, outcome
+from bridge_client.commands import exits, flags, outcome
 
 EPILOG = f"""example:
   ask-bridge wait q_01j8… --timeout 600

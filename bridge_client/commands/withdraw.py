@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 EPILOG = """example:
   ask-bridge withdraw q_01j8…

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge_client.answer_text import UNSEEN, Parts, decode, encode, quoted
+from bridge_client.claude_code.answer_text import UNSEEN, Parts, decode, encode, quoted
 
 # Everything that the encoding itself uses, beside ordinary letters.
 pieces = st.sampled_from(

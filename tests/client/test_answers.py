@@ -15,9 +15,8 @@ from bridge_client import (
     Question,
     StillOpen,
     Withdrawn,
-    exits,
 )
-from bridge_client.answers import (
+from bridge_client.claude_code.answers import (
     NOT_ANSWERED_THERE,
     Allow,
     Deny,
@@ -25,8 +24,9 @@ from bridge_client.answers import (
     choices_from_claude,
     decide,
 )
+from bridge_client.commands import exits
 from bridge_client.commands.outcome import report
-from bridge_client.mcp_results import outcome_of
+from bridge_client.mcp.results import outcome_of
 
 QUESTION = Question({}, "q_1", "answered")
 ANA = Person("ana", "Ana Costa")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge_client.context import gather, git_branch, last_assistant_text
+from bridge_client.claude_code.context import gather, git_branch, last_assistant_text
 
 
 def git(folder: Path, *arguments: str) -> None:

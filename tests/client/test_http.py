@@ -8,7 +8,7 @@ import pytest
 
 from bridge_client import Client, ProblemError, Unreachable
 from bridge_client.errors import SettingsError
-from bridge_client.proxies import proxy_for
+from bridge_client.transport.proxies import proxy_for
 from tests.actors import Agent
 from tests.client.certificates import make_certificate
 from tests.client.loopback import Front, reply, tunnel

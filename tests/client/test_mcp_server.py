@@ -15,7 +15,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
-from bridge_client.mcp_call import Limits
+from bridge_client.mcp.call import Limits
 from rooms.care import Care
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command, ends

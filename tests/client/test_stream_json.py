@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from bridge_client import SettingsError, claude_command
-from bridge_client.turns import Turns
+from bridge_client import SettingsError
+from bridge_client.claude_code import command as claude_command
+from bridge_client.claude_code.turns import Turns
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
 from tests.client.people import skip, submit

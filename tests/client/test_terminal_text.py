@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from bridge_client.answer_text import UNSEEN
-from bridge_client.terminal_text import inert
+from bridge_client.claude_code.answer_text import UNSEEN
+from bridge_client.commands.terminal_text import inert
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
 from tests.client.people import skip, submit

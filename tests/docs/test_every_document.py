@@ -129,7 +129,7 @@ def test_troubleshooting_quotes_what_the_site_says() -> None:
     for phrase in re.findall(r"(?<!\*)\*([A-Z][^*\n]+)\*(?!\*)", text):
         assert f'"{phrase}' in pages, phrase
     sources = [ROOT / "Makefile", *(ROOT / "bridge").rglob("*.py"), *(ROOT / "rooms").glob("*.py")]
-    said = "".join(path.read_text() for path in [*sources, *(ROOT / "bridge_client").glob("*.py")])
+    said = "".join(path.read_text() for path in [*sources, *(ROOT / "bridge_client").rglob("*.py")])
     said = re.sub(r'"\n\s+f?"', "", said)  # sentences that go on on the next line
     first_column = re.findall(r"^\| `([^`]+ [^`]+)`", text, re.MULTILINE)
     others = {"database is locked", "too many connections", "Too many open files", "claude -p"}

@@ -12,9 +12,9 @@ from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ProblemError, Unreachable
-from bridge_client.proxies import proxy_for
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.proxies import proxy_for
 from bridge_client.version import __version__
 
 # A bridge that takes longer to take a connection is down as far as a person at a terminal can tell.

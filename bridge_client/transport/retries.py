@@ -6,8 +6,8 @@ import os
 import time
 from typing import Callable
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError, ProblemError, Unreachable
+from bridge_client.transport.cancellation import Cancellation
 
 # A bridge that restarts, a proxy without a bridge behind it, a key that asked too fast: all of them pass.
 PASSING_STATUSES = (429, 502, 503, 504)

@@ -11,20 +11,20 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge_client import exits, mcp_tools
-from bridge_client.answers import Decision, decide, questions_of, undecided_because
+from bridge_client.claude_code.answers import Decision, decide, questions_of, undecided_because
+from bridge_client.claude_code.envelopes import AGENT, TOOLS
+from bridge_client.claude_code.permissions import other_tool, permission
 from bridge_client.client import Client
-from bridge_client.commands import flags
-from bridge_client.envelopes import AGENT, TOOLS
+from bridge_client.commands import exits, flags
+from bridge_client.commands.signals import STOP_SIGNALS
 from bridge_client.errors import ClientError, SettingsError
-from bridge_client.in_flight import InFlight
-from bridge_client.mcp_call import SESSION_VARIABLE, Call, Limits
-from bridge_client.mcp_results import Outcome, failed
-from bridge_client.permissions import other_tool, permission
+from bridge_client.mcp import tools as mcp_tools
+from bridge_client.mcp.call import SESSION_VARIABLE, Call, Limits
+from bridge_client.mcp.results import Outcome, failed
 from bridge_client.settings import Settings
-from bridge_client.signals import STOP_SIGNALS
+from bridge_client.transport.in_flight import InFlight
+from bridge_client.transport.waiting import GOODBYE_SECONDS
 from bridge_client.version import __version__
-from bridge_client.waiting import GOODBYE_SECONDS
 
 if TYPE_CHECKING:
     import mcp_types as types

@@ -8,17 +8,24 @@ import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
-from bridge_client.answers import Allow, Decision, claude_answers, decide, questions_of, undecided_because
-from bridge_client.cancellation import Cancellation
+from bridge_client.claude_code.answers import (
+    Allow,
+    Decision,
+    claude_answers,
+    decide,
+    questions_of,
+    undecided_because,
+)
+from bridge_client.claude_code.child import StreamChild, lines_from, parsed
+from bridge_client.claude_code.context import TEXT_LENGTH, gather
+from bridge_client.claude_code.envelopes import AGENT, TOOLS
+from bridge_client.claude_code.permissions import other_tool, permission
+from bridge_client.claude_code.turns import Turns
 from bridge_client.client import Client
-from bridge_client.context import TEXT_LENGTH, gather
-from bridge_client.envelopes import AGENT, TOOLS
 from bridge_client.errors import ClientError
-from bridge_client.in_flight import InFlight
-from bridge_client.permissions import other_tool, permission
 from bridge_client.results import Answered
-from bridge_client.stream_child import StreamChild, lines_from, parsed
-from bridge_client.turns import Turns
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.in_flight import InFlight
 
 # What begins a turn of the child, or shows that one goes on.
 SIGNS_OF_WORK = ("assistant", "stream_event", "control_request")

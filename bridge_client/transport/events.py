@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError
-from bridge_client.retries import Deadline, OnRetry, Retries
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.retries import Deadline, OnRetry, Retries
 
 if TYPE_CHECKING:
     from bridge_client.client import Client

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from bridge_client.answer_text import SEPARATOR, UNSEEN, decode, encode, quoted
+from bridge_client.claude_code.answer_text import SEPARATOR, UNSEEN, decode, encode, quoted
 from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Question, Result, StillOpen
 
 # What a question at the top level of a tool's input may have, options under each of their names.

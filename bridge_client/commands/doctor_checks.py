@@ -13,9 +13,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from bridge_client.errors import ClientError, ProblemError, Unreachable
-from bridge_client.http import Reply, Transport
-from bridge_client.proxies import is_loopback, proxy_for
 from bridge_client.settings import Settings
+from bridge_client.transport.http import Reply, Transport
+from bridge_client.transport.proxies import is_loopback, proxy_for
 from bridge_client.version import __version__
 
 # Times on cards come from the server; more than this and "2 minutes ago" is wrong.

@@ -7,11 +7,11 @@ import time
 from contextlib import suppress
 from urllib.parse import quote
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError, Unreachable
-from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Question
-from bridge_client.retries import Deadline, OnRetry, Retries
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.retries import Deadline, OnRetry, Retries
 
 # Below the 60 seconds after which servers and proxies cut a silent connection, and the server's own 55.
 POLL_SECONDS = 50.0

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import Callable
 
-from bridge_client.cancellation import Cancellation, Cancelled
+from bridge_client.transport.cancellation import Cancellation, Cancelled
 
 
 class InFlight:

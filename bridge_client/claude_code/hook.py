@@ -8,11 +8,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from bridge_client import context, envelopes
-from bridge_client.answers import Decision, choices_from_claude, decide, questions_of
+from bridge_client.claude_code import context, envelopes
+from bridge_client.claude_code.answers import Decision, choices_from_claude, decide, questions_of
 from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError
-from bridge_client.waiting import EXPIRY_GRACE_SECONDS, question_deadline
+from bridge_client.transport.waiting import EXPIRY_GRACE_SECONDS, question_deadline
 
 # Long enough for somebody to walk by, short enough for whoever sits at the terminal.
 TIMEOUT_SECONDS = 300.0

@@ -10,15 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from bridge_client.cancellation import Cancellation
+from bridge_client.claude_code.context import gather
 from bridge_client.client import PATIENCE_SECONDS, Client
-from bridge_client.context import gather
 from bridge_client.errors import ClientError, Unreachable
-from bridge_client.in_flight import InFlight
-from bridge_client.mcp_results import Outcome, failed, outcome_of, remembered, still_open
+from bridge_client.mcp.results import Outcome, failed, outcome_of, remembered, still_open
 from bridge_client.results import Question, Result, StillOpen
-from bridge_client.retries import Deadline
-from bridge_client.waiting import question_deadline
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.in_flight import InFlight
+from bridge_client.transport.retries import Deadline
+from bridge_client.transport.waiting import question_deadline
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from bridge_client.answer_text import UNSEEN, spelled_out
+from bridge_client.claude_code.answer_text import UNSEEN, spelled_out
 
 # The further lines of a text, so that none of them looks like a line of ours.
 INDENT = " " * 4

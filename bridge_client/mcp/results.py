@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bridge_client.answer_text import quoted
-from bridge_client.answers import (
+from bridge_client.claude_code.answer_text import quoted
+from bridge_client.claude_code.answers import (
     DO_NOT_ASK_AGAIN,
     NOBODY_YET,
     all_names,
@@ -21,7 +21,7 @@ from bridge_client.answers import (
     withdrawn_sentence,
 )
 from bridge_client.errors import ClientError, ProblemError
-from bridge_client.mcp_tools import WAIT
+from bridge_client.mcp.tools import WAIT
 from bridge_client.results import (
     Answered,
     AskedBack,

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from bridge_client.envelopes import EVENTS, MATCHER, TOOL
+from bridge_client.claude_code.envelopes import EVENTS, MATCHER, TOOL
 from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
 
@@ -80,7 +80,7 @@ def _own_command() -> list[str]:
         return [program]
     if name.endswith(".pyz"):
         return [sys.executable, program]
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if os.path.basename(root) in ("site-packages", "dist-packages"):
         return [sys.executable, "-m", "bridge_client"]
     # From a source tree: Python finds the package only there.

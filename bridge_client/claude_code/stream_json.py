@@ -8,16 +8,16 @@ import stat
 import sys
 import threading
 
-from bridge_client import claude_command
+from bridge_client.claude_code import command as claude_command
+from bridge_client.claude_code.child import StreamChild
+from bridge_client.claude_code.envelopes import AGENT
+from bridge_client.claude_code.relay import Relay, RelayOptions
 from bridge_client.client import Client
 from bridge_client.commands import flags
-from bridge_client.envelopes import AGENT
+from bridge_client.commands.signals import Stopped
 from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
-from bridge_client.signals import Stopped
-from bridge_client.stream_child import StreamChild
-from bridge_client.stream_relay import Relay, RelayOptions
-from bridge_client.waiting import GOODBYE_SECONDS
+from bridge_client.transport.waiting import GOODBYE_SECONDS
 
 # For a child that was told to stop: it writes its session down; whatever takes longer hangs.
 LAST_SECONDS = 10.0
