@@ -18,10 +18,10 @@ from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.http import READ_SECONDS, Transport
 from bridge_client.transport.retries import Deadline, OnRetry, Retries
 from bridge_client.transport.waiting import (
+    end_wait,
     longest_wait,
     question_deadline,
     question_path,
-    say_goodbye,
     wait_until_settled,
 )
 
@@ -162,13 +162,13 @@ class Client:
         question_id: str,
         timeout_seconds: float | None = None,
         *,
-        says_goodbye: bool = True,
+        ends_wait: bool = True,
         cancellation: Cancellation | None = None,
     ) -> Result:
         """What became of the question, or StillOpen after `timeout_seconds` (None: for ever).
 
         When this ends early, by a signal or a cancellation, the server is told that nobody waits any more;
-        after a timeout as well, unless `says_goodbye` is False because the caller is going to wait again.
+        after a timeout as well, unless `ends_wait` is False because the caller is going to wait again.
         """
         try:
             question = wait_until_settled(
@@ -181,10 +181,10 @@ class Client:
         except ClientError:
             raise
         except BaseException:
-            say_goodbye(self.transport, question_id)
+            end_wait(self.transport, question_id)
             raise
-        if question.is_open and says_goodbye:
-            say_goodbye(self.transport, question_id)
+        if question.is_open and ends_wait:
+            end_wait(self.transport, question_id)
         return question.result
 
     def ask_and_wait(
@@ -192,13 +192,13 @@ class Client:
         questions: Prompts,
         *,
         wait_seconds: float | None = None,
-        says_goodbye: bool = True,
+        ends_wait: bool = True,
         cancellation: Cancellation | None = None,
         **fields: Any,
     ) -> Result:
         """`ask` with all its `fields`, then `wait`."""
         question = self.ask(questions, cancellation=cancellation, **fields)
-        return self.wait(question.id, wait_seconds, says_goodbye=says_goodbye, cancellation=cancellation)
+        return self.wait(question.id, wait_seconds, ends_wait=ends_wait, cancellation=cancellation)
 
     def ask_until(
         self,

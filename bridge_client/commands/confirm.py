@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Callable
 
-from bridge_client.claude_code import settings_file as install
+from bridge_client.claude_code import settings_file
 
 
 def confirm(
@@ -24,6 +24,6 @@ def confirm(
         print("Nothing was changed.")
         return False
     first()
-    install.write(path, after)
+    settings_file.write(path, after)
     print(f"Wrote {path}.")
     return True

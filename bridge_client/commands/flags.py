@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
 from bridge_client import settings
 from bridge_client.client import PATIENCE_SECONDS, Client
@@ -24,13 +23,6 @@ def add_connection(parser: argparse.ArgumentParser, *, with_room: bool = True) -
     if with_room:
         group.add_argument("--room", help="the room (ASK_BRIDGE_ROOM)")
     group.add_argument("--config", help="the file with url, key, room and care (ASK_BRIDGE_CONFIG)")
-
-
-def add_own(parser: argparse.ArgumentParser, module: str) -> None:
-    """The flags of an adapter that brings some: its `add_arguments(parser)`."""
-    add_arguments = getattr(import_module(module), "add_arguments", None)
-    if add_arguments:
-        add_arguments(parser)
 
 
 def seconds(text: str) -> float:
@@ -56,9 +48,9 @@ def make_client(
     return Client.from_settings(
         load_settings(args, needs_room=needs_room),
         patience_seconds=patience_seconds,
-        on_retry=say_that_we_try_again,
+        on_retry=print_retry,
     )
 
 
-def say_that_we_try_again(error: ClientError) -> None:
+def print_retry(error: ClientError) -> None:
     terminal_text.remark(f"{error}; trying again …")

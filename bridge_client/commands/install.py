@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from bridge_client import settings
-from bridge_client.claude_code import settings_file as install
+from bridge_client.claude_code import settings_file
 from bridge_client.commands import exits, flags
 from bridge_client.commands.confirm import confirm
 
@@ -53,14 +53,14 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     settings.check(args.url, args.key, args.room)
-    path = install.settings_path(args.scope, os.environ)
-    before, current = install.read(path)
-    changed = install.with_hooks(current, _wanted(args))
+    path = settings_file.settings_path(args.scope, os.environ)
+    before, current = settings_file.read(path)
+    changed = settings_file.with_hooks(current, _wanted(args))
     if changed == current:
         _keep_connection(args)
         print(f"{path} has these hooks already.")
     elif not confirm(
-        path, before, install.as_text(changed, before), args.yes, first=lambda: _keep_connection(args)
+        path, before, settings_file.as_text(changed, before), args.yes, first=lambda: _keep_connection(args)
     ):
         return exits.FAILED
     if args.http and not os.environ.get("ASK_BRIDGE_KEY"):
@@ -69,16 +69,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    timeout_seconds = int(args.timeout or install.TIMEOUT_SECONDS[args.mode])
-    events = install.MODES[args.mode]
+    timeout_seconds = int(args.timeout or settings_file.TIMEOUT_SECONDS[args.mode])
+    events = settings_file.MODES[args.mode]
     if args.http:
         bridge = flags.load_settings(args)
-        return {event: install.http_hook(event, timeout_seconds, bridge) for event in events}
+        return {event: settings_file.http_hook(event, timeout_seconds, bridge) for event in events}
     # In the file of a project the room goes along; for oneself it is kept beside url and key.
     room = args.room if args.scope == "project" else ""
     is_shared = args.scope == "project"
     return {
-        event: install.command_hook(event, timeout_seconds, room or "", is_shared=is_shared)
+        event: settings_file.command_hook(event, timeout_seconds, room or "", is_shared=is_shared)
         for event in events
     }
 

@@ -132,7 +132,7 @@ class Call:
                 question_id,
                 (until or self._deadline).seconds_left,
                 # The model is going to wait again, or the server notices by itself that it does not.
-                says_goodbye=False,
+                ends_wait=False,
                 cancellation=cancellation,
             ),
             f"Waiting for an answer at {url}" if url else "Waiting for an answer",

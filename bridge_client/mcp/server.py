@@ -1,13 +1,9 @@
-"""`ask-bridge mcp`: people's answers for any MCP client, over stdio."""
+"""The MCP server of one room, over stdio."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import os
-import signal
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +11,13 @@ from bridge_client.claude_code.answers import Decision, decide, questions_of, un
 from bridge_client.claude_code.envelopes import AGENT, TOOLS
 from bridge_client.claude_code.permissions import other_tool, permission
 from bridge_client.client import Client
-from bridge_client.commands import exits, flags
-from bridge_client.commands.signals import STOP_SIGNALS
-from bridge_client.errors import ClientError, SettingsError
+from bridge_client.errors import ClientError
 from bridge_client.mcp import tools as mcp_tools
 from bridge_client.mcp.call import SESSION_VARIABLE, Call, Limits
 from bridge_client.mcp.results import Outcome, failed
 from bridge_client.settings import Settings
 from bridge_client.transport.in_flight import InFlight
-from bridge_client.transport.waiting import GOODBYE_SECONDS
+from bridge_client.transport.waiting import END_WAIT_SECONDS
 from bridge_client.version import __version__
 
 if TYPE_CHECKING:
@@ -34,55 +28,6 @@ if TYPE_CHECKING:
 UNNAMED_AGENT = "MCP client"
 # What the bridge takes of a name.
 NAME_LENGTH = 80
-# The oldest Python that the package `mcp` supports.
-OLDEST_PYTHON = (3, 10)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--timeout",
-        type=flags.seconds,
-        metavar="SECONDS",
-        help="how long the client lets one call take; near it the model is told to call wait_for_answer "
-        "(MCP_TOOL_TIMEOUT in milliseconds; else 115 for Claude Code and 60 for any other client)",
-    )
-    parser.add_argument(
-        "--progress",
-        type=flags.seconds,
-        default=Limits.progress_seconds,
-        metavar="SECONDS",
-        help="how often a client that wants it is told that we still wait (10)",
-    )
-    parser.add_argument(
-        "--others",
-        choices=["allow", "deny"],
-        default="deny",
-        help="what the tool `approve` says when it is asked about any tool but AskUserQuestion (deny: nobody "
-        "in the room sees what such a tool would do; `allow` lets everything run)",
-    )
-    parser.add_argument("--agent", default="", help="the name on the card (what the client calls itself)")
-
-
-def main(args: argparse.Namespace, settings: Settings) -> int:
-    _require_mcp()
-    limits = Limits(args.timeout, args.progress or Limits.progress_seconds)
-    asyncio.run(McpServer(settings, limits, args.agent, args.others == "allow").serve())
-    return exits.OK
-
-
-def _require_mcp() -> None:
-    if sys.version_info < OLDEST_PYTHON:
-        raise SettingsError("The package `mcp` needs Python 3.10 or newer: run `ask-bridge mcp` with one")
-    try:
-        # Beside `mcp` since its version 2, whose interface ours is built on.
-        import mcp.server.lowlevel  # noqa: F401
-        import mcp_types  # noqa: F401
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "mcp_types"):
-            raise
-        raise SettingsError(
-            'This needs the package `mcp`, 2 or newer: pip install "ask-bridge[mcp]"'
-        ) from None
 
 
 class McpServer:
@@ -110,27 +55,15 @@ class McpServer:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
-        self._leave_on_signals()
         try:
             async with stdio_server() as (read_stream, write_stream):
                 await server.run(read_stream, write_stream, server.create_initialization_options())
         finally:
-            self._in_flight.end(GOODBYE_SECONDS)
+            self.end_calls()
 
-    def _leave_on_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for name in STOP_SIGNALS:
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                try:
-                    loop.add_signal_handler(number, self._leave, number)
-                except NotImplementedError:
-                    return  # Windows, where nobody sends them
-
-    def _leave(self, number: int) -> None:
-        self._in_flight.end(GOODBYE_SECONDS)
-        # Not by an exception: the thread that reads stdin cannot be ended, and Python would wait for it.
-        os._exit(128 + number)
+    def end_calls(self) -> None:
+        """Cancel the calls that still run and end their waits."""
+        self._in_flight.end(END_WAIT_SECONDS)
 
     # ---- what the client calls
 

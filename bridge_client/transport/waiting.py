@@ -28,7 +28,7 @@ EXPIRY_GRACE_SECONDS = 10.0
 SHORTEST_DEADLINE_SECONDS = 0.001
 LONGEST_DEADLINE_SECONDS = 30 * 24 * 3600.0
 # What somebody who pressed Esc puts up with; the server would notice by itself within half a minute.
-GOODBYE_SECONDS = 2.0
+END_WAIT_SECONDS = 2.0
 
 
 def question_path(question_id: str) -> str:
@@ -88,7 +88,7 @@ def wait_until_settled(
             cancellation.sleep(min(LOOK_AGAIN_SECONDS, deadline.seconds_left))
 
 
-def say_goodbye(transport: Transport, question_id: str) -> None:
+def end_wait(transport: Transport, question_id: str) -> None:
     """Tell the server that nobody waits any more: best effort, and never longer than its time."""
 
     def say() -> None:
@@ -96,11 +96,11 @@ def say_goodbye(transport: Transport, question_id: str) -> None:
             transport.request(
                 "DELETE",
                 f"{question_path(question_id)}/wait",
-                connect_seconds=GOODBYE_SECONDS,
-                read_seconds=GOODBYE_SECONDS,
+                connect_seconds=END_WAIT_SECONDS,
+                read_seconds=END_WAIT_SECONDS,
             )
 
     # In a thread, because not even a name lookup may hold us up.
     thread = threading.Thread(target=say, daemon=True)
     thread.start()
-    thread.join(GOODBYE_SECONDS)
+    thread.join(END_WAIT_SECONDS)

@@ -135,7 +135,7 @@ def test_after_its_time_a_wait_says_goodbye(client: Client, agent: Agent) -> Non
 
 def test_who_waits_again_soon_stays_active(client: Client, agent: Agent) -> None:
     question = client.ask(DATABASE)
-    assert isinstance(client.wait(question.id, 0.3, says_goodbye=False), StillOpen)
+    assert isinstance(client.wait(question.id, 0.3, ends_wait=False), StillOpen)
     assert agent.read(question.id)["agent"]["active"] is True
     client.stop_waiting(question.id)
     assert agent.read(question.id)["agent"]["active"] is False

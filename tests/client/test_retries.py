@@ -141,7 +141,7 @@ def test_waits_stay_below_the_patience_of_a_proxy(
         reply(504)(front, sock, request)
 
     front.next.append(cut)
-    client.wait(question.id, 6, says_goodbye=False)
+    client.wait(question.id, 6, ends_wait=False)
     asked = [float(request.target.partition("wait=")[2]) for request in front.calls("GET")]
     assert asked[0] > patience_seconds
     # The next ones last four fifths of what that one did.
@@ -166,7 +166,7 @@ def test_a_bridge_that_cannot_hold_waits_is_not_stormed(client: Client, front: F
         forward(front, sock, request)
 
     front.always = reply_at_once
-    client.wait(question.id, 3, says_goodbye=False)
+    client.wait(question.id, 3, ends_wait=False)
     assert len(front.calls("GET")) <= 3
 
 

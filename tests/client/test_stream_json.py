@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bridge_client import SettingsError
-from bridge_client.claude_code import command as claude_command
+from bridge_client.claude_code import command_line
 from bridge_client.claude_code.turns import Turns
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
@@ -455,14 +455,14 @@ ADDED = [
 def test_what_the_child_needs_is_added_and_the_prompt_taken_out(
     claude: Path, given: list[str], arguments: list[str], prompt: str
 ) -> None:
-    built = claude_command.build(str(claude), given)
+    built = command_line.build(str(claude), given)
     assert built.arguments == [str(claude), *arguments]
     assert built.prompt == prompt
 
 
 def test_another_format_is_refused(claude: Path) -> None:
     with pytest.raises(SettingsError, match="leave --output-format json out"):
-        claude_command.build(str(claude), ["-p", "Go", "--output-format", "json"])
+        command_line.build(str(claude), ["-p", "Go", "--output-format", "json"])
 
 
 def test_the_arguments_reach_the_child(start: Start) -> None:
