@@ -15,15 +15,10 @@ from bridge_client.errors import ClientError, ProblemError, SettingsError
 from bridge_client.results import Choice, Memory, Question, Result
 from bridge_client.settings import Settings, check
 from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline, longest_wait, question_deadline
 from bridge_client.transport.http import READ_SECONDS, Transport
-from bridge_client.transport.retries import Deadline, OnRetry, Retries
-from bridge_client.transport.waiting import (
-    end_wait,
-    longest_wait,
-    question_deadline,
-    question_path,
-    wait_until_settled,
-)
+from bridge_client.transport.retries import OnRetry, Retries
+from bridge_client.transport.waiting import end_wait, question_path, wait_until_settled
 
 # A restart takes a few seconds; a bridge that is away for longer will not be back soon.
 PATIENCE_SECONDS = 30.0

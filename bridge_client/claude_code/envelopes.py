@@ -33,12 +33,12 @@ class Asked(Protocol):
 AskedQuestion = TypeVar("AskedQuestion", bound=Asked)
 
 
-def is_for_us(envelope: Mapping[str, Any]) -> bool:
+def is_about_questions(envelope: Mapping[str, Any]) -> bool:
     """One of the three events that we know, around a tool that asks people."""
     return envelope.get("tool_name") in TOOLS and envelope.get("hook_event_name") in EVENTS
 
 
-def what_is_not_understood(envelope: Any) -> str:
+def problem_with(envelope: Any) -> str:
     """Why this is no envelope that the hook can work with; empty for one that it can, or that passes by.
 
     Other agents run the hooks of Claude Code as well, and deny their own tool when a hook fails: GitHub
@@ -50,12 +50,12 @@ def what_is_not_understood(envelope: Any) -> str:
         return "it has no hook_event_name"
     if envelope["hook_event_name"] in EVENTS and not isinstance(envelope.get("tool_name"), str):
         return "it has no tool_name"
-    if is_for_us(envelope) and not is_report(envelope) and not questions_of(tool_input(envelope)):
+    if is_about_questions(envelope) and not is_report(envelope) and not questions_of(tool_input(envelope)):
         return f"the tool_input of this {envelope['tool_name']} holds no questions"
     return ""
 
 
-def knows_no_answers(envelope: Mapping[str, Any]) -> bool:
+def may_lack_answers(envelope: Mapping[str, Any]) -> bool:
     """Whether the schema of the tool may lack `answers`, so that the model has to be told beside it."""
     return envelope.get("tool_name") == FOLLOW_UP_TOOL
 
@@ -68,6 +68,10 @@ def is_report(envelope: Mapping[str, Any]) -> bool:
 def tool_input(envelope: Mapping[str, Any]) -> dict[str, Any]:
     """The call's own input: its questions, and afterwards its answers."""
     return _object(envelope.get("tool_input"))
+
+
+def session_id(envelope: Mapping[str, Any]) -> str:
+    return str(envelope.get("session_id") or "")
 
 
 def tool_use_id(envelope: Mapping[str, Any]) -> str:

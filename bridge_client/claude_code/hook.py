@@ -1,95 +1,121 @@
-"""The command behind Claude Code's hooks: the room answers, or the terminal as if we were not there."""
+"""The flow of the Claude Code hook: ask the room before the tool runs, report to the room after it.
+
+Both sides run it: `ask-bridge hook` over HTTP, and the bridge's own hook endpoint over its database. This
+module has no I/O of its own: each side passes in its calls.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from contextlib import suppress
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Callable, Protocol, TypeVar
 
-from bridge_client.claude_code import context, envelopes
+from bridge_client.claude_code import envelopes
 from bridge_client.claude_code.answers import Decision, choices_from_claude, decide, questions_of
-from bridge_client.client import Client
-from bridge_client.errors import ClientError, ProblemError
-from bridge_client.transport.waiting import EXPIRY_GRACE_SECONDS, question_deadline
+from bridge_client.results import Choice, Question, Result
+from bridge_client.transport.deadlines import EXPIRY_GRACE_SECONDS, question_deadline
 
-# Long enough for somebody to walk by, short enough for whoever sits at the terminal.
-TIMEOUT_SECONDS = 300.0
-# A person at a terminal looks at nothing meanwhile; a restart of the bridge takes about five seconds.
-ASK_PATIENCE_SECONDS = 10.0
-# Claude goes on only after this hook: closing a card is worth a moment, not more.
-REPORT_PATIENCE_SECONDS = 5.0
-
-# What the bridge says to an answer from the terminal when particular people have to decide.
-NEEDS_PEOPLE = "needs_people"
-MISSING_SCOPE = "missing_scope"
+# ---- before the tool runs --------------------------------------------------------------------------------
 
 
-def patience_seconds(envelope: Mapping[str, Any]) -> float:
-    """How long each call but the wait itself may try."""
-    return REPORT_PATIENCE_SECONDS if envelopes.is_report(envelope) else ASK_PATIENCE_SECONDS
+@dataclass(frozen=True)
+class HookCall:
+    """One PreToolUse or PermissionRequest: what to ask, how long to wait, what to reply."""
+
+    envelope: Mapping[str, Any]
+    timeout_seconds: float
+    is_headless: bool = False
+
+    def ask(
+        self, send: Callable[[dict[str, Any]], Question], *, agent: str, context: Mapping[str, str]
+    ) -> Question:
+        """The question of this tool use; `send` asks the room with a body of the API.
+
+        Without a terminal the model is told that no answer came, and acts on that. So the question gets a
+        deadline and is over at the same moment. At a terminal it stays open while the dialog is shown.
+        """
+        body = {
+            "agent": {"name": agent} if agent else None,
+            "session_id": envelopes.session_id(self.envelope),
+            "questions": questions_of(self._tool_input),
+            "context": dict(context),
+            "timeout_seconds": question_deadline(self.timeout_seconds) if self.is_headless else None,
+        }
+        body = {name: value for name, value in body.items() if value}
+        question = send({**body, "tool_use_id": envelopes.tool_use_id(self.envelope)})
+        if question.is_used_up and envelopes.has_derived_id(self.envelope):
+            question = send({**body, "tool_use_id": envelopes.next_tool_use_id(self.envelope)})
+        return question
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long to wait for the answer. The bridge may report a passed deadline a little later."""
+        return self.timeout_seconds + (EXPIRY_GRACE_SECONDS if self.is_headless else 0)
+
+    def decide(self, result: Result) -> Decision:
+        """What the result of the question means for the tool."""
+        repeats_answers = envelopes.may_lack_answers(self.envelope)
+        return decide(result, self._tool_input, self.timeout_seconds, repeats_answers=repeats_answers)
+
+    def output(self, decision: Decision) -> dict[str, Any] | None:
+        """The output of the hook; None leaves the question to the terminal's dialog."""
+        return envelopes.output(self.envelope["hook_event_name"], decision, self.is_headless)
+
+    @property
+    def _tool_input(self) -> dict[str, Any]:
+        return envelopes.tool_input(self.envelope)
 
 
-def ask_the_room(
-    envelope: Mapping[str, Any],
-    client: Client,
-    timeout_seconds: float = TIMEOUT_SECONDS,
-    agent: str = envelopes.AGENT,
-    *,
-    is_headless: bool = False,
-) -> Decision:
-    """Ask once per tool use, wait, and say what the room decided.
-
-    Headless the model is told for good that nobody answered, so the question is over as well. At a terminal
-    it stays open while the dialog is shown.
-    """
-    tool_input = envelopes.tool_input(envelope)
-    started = time.monotonic()
-    ask = partial(
-        client.ask,
-        {"questions": questions_of(tool_input)},
-        agent=agent,
-        session_id=str(envelope.get("session_id") or ""),
-        context=context.gather(str(envelope.get("cwd") or ""), str(envelope.get("transcript_path") or "")),
-        timeout_seconds=question_deadline(timeout_seconds) if is_headless else None,
-    )
-    question = ask(tool_use_id=envelopes.tool_use_id(envelope))
-    if question.is_used_up and envelopes.has_derived_id(envelope):
-        question = ask(tool_use_id=envelopes.next_tool_use_id(envelope))
-    # The bridge says when it is over; not much later Claude Code would end this hook.
-    longest = timeout_seconds + EXPIRY_GRACE_SECONDS if is_headless else timeout_seconds
-    left = max(0.0, longest - (time.monotonic() - started))
-    result = client.wait(question.id, left)
-    return decide(result, tool_input, timeout_seconds, repeats_answers=envelopes.knows_no_answers(envelope))
+# ---- after the tool has run ------------------------------------------------------------------------------
 
 
-def report_the_terminal(envelope: Mapping[str, Any], client: Client) -> dict[str, Any] | None:
-    """Close the card with what was answered in the terminal if it is open still; what Claude Code hears."""
+class Refusal(Enum):
+    """Why the room did not take the answer that was given in the terminal."""
+
+    SETTLED = "settled"
+    NEEDS_PEOPLE = "needs_people"
+    MISSING_SCOPE = "missing_scope"
+
+
+class OpenQuestion(Protocol):
+    """A question of the room as either side knows it."""
+
+    @property
+    def tool_use_id(self) -> str: ...
+
+    @property
+    def prompts(self) -> list[dict[str, Any]]: ...
+
+
+AnyQuestion = TypeVar("AnyQuestion", bound=OpenQuestion)
+
+
+class Room(Protocol[AnyQuestion]):
+    """What a report needs of the room."""
+
+    def open_questions(self, session_id: str) -> Iterable[AnyQuestion]: ...
+
+    def answer(self, question: AnyQuestion, choices: list[Choice]) -> Refusal | None: ...
+
+    def withdraw(self, question: AnyQuestion) -> None:
+        """Withdraw the question if it is still open."""
+
+
+def report(envelope: Mapping[str, Any], room: Room[AnyQuestion]) -> dict[str, Any] | None:
+    """Close the open card with what was answered in the terminal; the output of the hook, if it has one."""
     reported = envelopes.reported_answers(envelope)
     if not reported.answers:
         return None
-    session_id = str(envelope.get("session_id") or "")
-    question = envelopes.question_of(
-        envelope,
-        (each for each in client.questions(status="open") if each.session_id == session_id),
-    )
+    open_questions = room.open_questions(envelopes.session_id(envelope))
+    question = envelopes.question_of(envelope, open_questions)
     if question is None:
         return None
-    choices = choices_from_claude(question.prompts, reported.answers, reported.annotations)
-    try:
-        client.report_answer(question.id, choices)
-    except ProblemError as error:
-        if error.code == NEEDS_PEOPLE:
-            # It is asked again. Whatever becomes of the card, Claude must not act on that answer.
-            with suppress(ClientError):
-                client.withdraw(question.id)
-            return envelopes.ask_again_output()
-        if error.code == MISSING_SCOPE:
-            # A key that only asks cannot say what was chosen. It can say that no answer is needed any more.
-            with suppress(ClientError):
-                client.withdraw(question.id)
-            return None
-        if error.status != 409:  # somebody in the room was faster by a hair
-            raise
-    return None
+    refusal = room.answer(
+        question, choices_from_claude(question.prompts, reported.answers, reported.annotations)
+    )
+    if refusal in (Refusal.NEEDS_PEOPLE, Refusal.MISSING_SCOPE):
+        # Particular people have to decide: Claude asks again, as a new question. Or the key may only ask: it
+        # cannot report the choice, but it can say that the question needs no answer any more.
+        room.withdraw(question)
+    return envelopes.ask_again_output() if refusal is Refusal.NEEDS_PEOPLE else None

@@ -11,7 +11,7 @@ from typing import Any
 from bridge_client.claude_code.context import gather
 from bridge_client.commands import care, exits, flags, outcome, terminal_text
 from bridge_client.errors import SettingsError
-from bridge_client.transport.waiting import longest_wait
+from bridge_client.transport.deadlines import longest_wait
 
 TIMEOUT_SECONDS = 300.0
 

@@ -6,7 +6,7 @@ import argparse
 
 from bridge_client.client import PAGE_SIZE, Client
 from bridge_client.commands import exits, flags, terminal_text
-from bridge_client.transport.retries import Deadline
+from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.waiting import POLL_SECONDS
 
 EPILOG = """Prints one message a line as JSON, oldest first, with id, sender, sender_type, type, content,

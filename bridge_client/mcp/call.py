@@ -16,9 +16,8 @@ from bridge_client.errors import ClientError, Unreachable
 from bridge_client.mcp.results import Outcome, failed, outcome_of, remembered, still_open
 from bridge_client.results import Question, Result, StillOpen
 from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline, question_deadline
 from bridge_client.transport.in_flight import InFlight
-from bridge_client.transport.retries import Deadline
-from bridge_client.transport.waiting import question_deadline
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

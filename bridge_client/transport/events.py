@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge_client.errors import ClientError
 from bridge_client.transport.cancellation import Cancellation
-from bridge_client.transport.retries import Deadline, OnRetry, Retries
+from bridge_client.transport.deadlines import Deadline
+from bridge_client.transport.retries import OnRetry, Retries
 
 if TYPE_CHECKING:
     from bridge_client.client import Client

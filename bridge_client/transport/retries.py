@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Callable
 
 from bridge_client.errors import ClientError, ProblemError, Unreachable
 from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline
 
 # A bridge that restarts, a proxy without a bridge behind it, a key that asked too fast: all of them pass.
 PASSING_STATUSES = (429, 502, 503, 504)
@@ -23,17 +23,6 @@ FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 3.0
 
 OnRetry = Callable[[ClientError], None]
-
-
-class Deadline:
-    """A moment after which nothing is tried any more; None is never."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    @property
-    def seconds_left(self) -> float:
-        return float("inf") if self._end is None else max(0.0, self._end - time.monotonic())
 
 
 class Retries:

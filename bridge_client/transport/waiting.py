@@ -10,8 +10,9 @@ from urllib.parse import quote
 from bridge_client.errors import ClientError, Unreachable
 from bridge_client.results import Question
 from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.http import READ_SECONDS, Transport
-from bridge_client.transport.retries import Deadline, OnRetry, Retries
+from bridge_client.transport.retries import OnRetry, Retries
 
 # Below the 60 seconds after which servers and proxies cut a silent connection, and the server's own 55.
 POLL_SECONDS = 50.0
@@ -21,33 +22,12 @@ SHORTEST_POLL_SECONDS = 5.0
 HELD_SECONDS = 1.0
 # A bridge under WSGI cannot hold a wait and replies at once: look again about as often as a page does.
 LOOK_AGAIN_SECONDS = 2.0
-# The bridge keeps a question's deadline and says when it is over. This is what it may take longer to say so,
-# after which the agent goes on by itself: 15 seconds later Claude Code ends a hook of its own accord.
-EXPIRY_GRACE_SECONDS = 10.0
-# What a bridge takes as a deadline: more than 0, and no more than a month.
-SHORTEST_DEADLINE_SECONDS = 0.001
-LONGEST_DEADLINE_SECONDS = 30 * 24 * 3600.0
 # What somebody who pressed Esc puts up with; the server would notice by itself within half a minute.
 END_WAIT_SECONDS = 2.0
 
 
 def question_path(question_id: str) -> str:
     return f"/api/v1/questions/{quote(question_id, safe='')}"
-
-
-def question_deadline(timeout_seconds: float | None) -> float | None:
-    """The deadline to send for a question that is over when its agent stops waiting; None is never."""
-    if timeout_seconds is None or timeout_seconds > LONGEST_DEADLINE_SECONDS:
-        return None
-    return max(timeout_seconds, SHORTEST_DEADLINE_SECONDS)
-
-
-def longest_wait(question: Question, timeout_seconds: float | None) -> float | None:
-    """How long to wait until the bridge says that such a question is over; None is for ever."""
-    if timeout_seconds is None:
-        return None
-    # What is decided in the last moment can be undone for a while after it.
-    return timeout_seconds + EXPIRY_GRACE_SECONDS + float(question.care.get("undo_seconds") or 0)
 
 
 def wait_until_settled(

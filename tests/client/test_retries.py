@@ -10,7 +10,8 @@ import pytest
 
 from bridge_client import Answered, Client, ClientError, ProblemError, Unreachable
 from bridge_client.transport import waiting
-from bridge_client.transport.retries import Deadline, Retries
+from bridge_client.transport.deadlines import Deadline
+from bridge_client.transport.retries import Retries
 from tests.actors import Agent, Person, eventually
 from tests.client.loopback import Front, Request, drop, drop_after_forwarding, forward, reply
 from tests.world import World
