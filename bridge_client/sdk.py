@@ -8,8 +8,9 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any, Callable
 
-from bridge_client.claude_code.answers import Allow, Decision, decide, questions_of, undecided_because
+from bridge_client.claude_code.answers import questions_of
 from bridge_client.claude_code.context import gather
+from bridge_client.claude_code.decisions import Allow, Decision, decide, undecided_because
 from bridge_client.claude_code.envelopes import TOOLS
 from bridge_client.client import Client
 from bridge_client.errors import ClientError

@@ -15,7 +15,7 @@ from typing import Any
 from django.core.handlers.asgi import ASGIRequest
 
 from bridge_client.claude_code import envelopes
-from bridge_client.claude_code.answers import undecided_because
+from bridge_client.claude_code.decisions import undecided_because
 from bridge_client.claude_code.hook import HookCall, Refusal, report
 from bridge_client.results import Choice
 from bridge_client.results import Question as QuestionResult

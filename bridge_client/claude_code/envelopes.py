@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from bridge_client.claude_code.answers import Allow, Decision, Deny, Undecided, questions_of
+from bridge_client.claude_code.answers import questions_of
+from bridge_client.claude_code.decisions import Allow, Decision, Deny, Undecided
 
 TOOL = "AskUserQuestion"
 # Of older clients and of programs on the Agent SDK: one question at the top level, without `questions`.

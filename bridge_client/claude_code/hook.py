@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any, Callable, Protocol, TypeVar
 
 from bridge_client.claude_code import envelopes
-from bridge_client.claude_code.answers import Decision, choices_from_claude, decide, questions_of
+from bridge_client.claude_code.answers import choices_from_claude, questions_of
+from bridge_client.claude_code.decisions import Decision, decide
 from bridge_client.results import Choice, Question, Result
 from bridge_client.transport.deadlines import EXPIRY_GRACE_SECONDS, question_deadline
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge_client.claude_code.answers import Allow, Decision, Deny
+from bridge_client.claude_code.decisions import Allow, Decision, Deny
 
 
 def permission(decision: Decision) -> dict[str, Any]:

@@ -8,16 +8,10 @@ import threading
 from dataclasses import dataclass
 from typing import IO, Any
 
-from bridge_client.claude_code.answers import (
-    Allow,
-    Decision,
-    claude_answers,
-    decide,
-    questions_of,
-    undecided_because,
-)
+from bridge_client.claude_code.answers import claude_answers, questions_of
 from bridge_client.claude_code.child import StreamChild, lines_from, parsed
 from bridge_client.claude_code.context import TEXT_LENGTH, gather
+from bridge_client.claude_code.decisions import Allow, Decision, decide, undecided_because
 from bridge_client.claude_code.envelopes import AGENT, TOOLS
 from bridge_client.claude_code.permissions import other_tool, permission
 from bridge_client.claude_code.turns import Turns

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from bridge_client.claude_code import context, envelopes
-from bridge_client.claude_code.answers import Decision, Undecided, undecided_because
+from bridge_client.claude_code.decisions import Decision, Undecided, undecided_because
 from bridge_client.claude_code.hook import HookCall, Refusal, report
 from bridge_client.cli import exit_code_of
 from bridge_client.client import Client

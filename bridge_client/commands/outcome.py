@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bridge_client.claude_code.answers import (
+from bridge_client.claude_code.sentences import (
     all_names,
     declined_sentence,
     expired_sentence,

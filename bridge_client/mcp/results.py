@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge_client.claude_code.answer_text import quoted
-from bridge_client.claude_code.answers import (
+from bridge_client.claude_code.answers import claude_answers
+from bridge_client.claude_code.decisions import undecided_because
+from bridge_client.claude_code.sentences import (
     DO_NOT_ASK_AGAIN,
     NOBODY_YET,
     all_names,
     as_name,
-    claude_answers,
     declined_sentence,
     default_sentence,
     expired_sentence,
     nobody_decided_yet,
-    undecided_because,
     withdrawn_sentence,
 )
 from bridge_client.errors import ClientError, ProblemError

@@ -7,7 +7,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge_client.claude_code.answers import Decision, decide, questions_of, undecided_because
+from bridge_client.claude_code.answers import questions_of
+from bridge_client.claude_code.decisions import Decision, decide, undecided_because
 from bridge_client.claude_code.envelopes import AGENT, TOOLS
 from bridge_client.claude_code.permissions import other_tool, permission
 from bridge_client.client import Client

@@ -16,14 +16,8 @@ from bridge_client import (
     StillOpen,
     Withdrawn,
 )
-from bridge_client.claude_code.answers import (
-    NOT_ANSWERED_THERE,
-    Allow,
-    Deny,
-    Undecided,
-    choices_from_claude,
-    decide,
-)
+from bridge_client.claude_code.answers import NOT_ANSWERED_THERE, choices_from_claude
+from bridge_client.claude_code.decisions import Allow, Deny, Undecided, decide
 from bridge_client.commands import exits
 from bridge_client.commands.outcome import report
 from bridge_client.mcp.results import outcome_of
