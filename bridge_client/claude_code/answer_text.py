@@ -1,16 +1,16 @@
-"""The answer to one prompt as one string, and back: the edge where lists of labels become Claude's text.
+"""The answer to one prompt as one string, as Claude Code writes it, and back.
 
 Claude Code joins the parts of a multi-select with ", " and writes a part that holds ", " or a quote as a JSON
-string. So do we, and we quote a little more: what would otherwise have a second reading, and characters that
-cannot be seen. `decode(prompt, encode(prompt, choice))` is the choice again, for all labels and all choices.
+string. This module does the same and quotes a little more: what would otherwise be ambiguous, and characters
+that are invisible. `decode(prompt, encode(prompt, choice))` is the choice again, for all labels and choices.
 
     Unit, Browser                      two labels
-    "Unit, slow", Browser              two labels, of which one holds the separator
-    Unit, and by hand                  a label and a text of one's own
-    Unit, Other: "Browser"             a label and a text of one's own that equals another label
+    "Unit, slow", Browser              two labels, one of which holds the separator
+    Unit, and by hand                  a label and a custom text
+    Unit, Other: "Browser"             a label and a custom text that equals another label
 
 Older clients quote nothing. Their text is read as labels if there is only one way to do so; otherwise it is
-kept as a text of one's own, because a wrong option would be worse.
+kept as a custom text, because a wrong option would be worse.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 SEPARATOR = ", "
-# Before a quoted text of one's own that equals a label.
+# Before a quoted custom text that equals a label.
 OTHER = "Other: "
-# Before a quoted answer that could be taken for labels: options may be called anything, also `"A", "B"`.
+# Before a quoted answer that could be read as labels: a label may be any text, also `"A", "B"`.
 CHOSEN = "Chosen: "
 
-# What is not seen, or changes how the rest is seen: controls, line and paragraph separators, direction marks,
-# invisible spaces and operators, tags. The joiners of emoji and of several scripts are no part of it.
+# Invisible characters, and those that change how the rest is shown: controls, line and paragraph separators,
+# direction marks, invisible spaces and operators, tags. Not the joiners of emoji and of several scripts.
 UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
@@ -35,29 +35,29 @@ UNSEEN = re.compile(
 
 
 class Parts(NamedTuple):
-    """The labels that were chosen, and a text of one's own or None."""
+    """The chosen labels, and a custom text or None."""
 
     selected: tuple[str, ...]
     custom: str | None
 
 
 def quoted(text: str) -> str:
-    """A JSON string on one line, in which every character that cannot be seen is spelled out."""
-    return spelled_out(json.dumps(text, ensure_ascii=False))
+    """A JSON string on one line, with an escape for each invisible character."""
+    return escape_invisible(json.dumps(text, ensure_ascii=False))
 
 
-def spelled_out(json_text: str) -> str:
-    r"""The same JSON with `\u202e` for each character that cannot be seen."""
+def escape_invisible(json_text: str) -> str:
+    r"""The same JSON with an escape such as `\u202e` for each invisible character."""
     return UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1].replace("\x7f", "\\u007f"), json_text)
 
 
 def encode(prompt: Mapping[str, Any], selected: Sequence[str], custom: str | None) -> str:
-    """One string that says exactly this; empty if nothing was chosen."""
+    """The string that decodes to exactly this choice; empty if nothing was chosen."""
     parts = Parts(tuple(dict.fromkeys(selected)), custom or None)
     count = len(parts.selected) + (parts.custom is not None)
     if not count:
         return ""
-    # A prompt that does not know what was chosen is one that was not handed on to us as it was asked.
+    # A chosen label may be missing in the prompt, if the prompt arrived here in another shape.
     offer = _Offer(
         tuple(dict.fromkeys((*_labels(prompt), *parts.selected))), is_multi=_is_multi(prompt) or count > 1
     )
@@ -65,12 +65,12 @@ def encode(prompt: Mapping[str, Any], selected: Sequence[str], custom: str | Non
 
 
 def decode(prompt: Mapping[str, Any], text: str) -> Parts:
-    """The labels and the text of one's own that a string stands for."""
+    """The labels and the custom text that a string stands for."""
     return _read(text, _Offer(tuple(_labels(prompt)), _is_multi(prompt)))
 
 
 class _Offer(NamedTuple):
-    """What can be chosen, and whether several of it."""
+    """The labels that can be chosen, and whether several of them."""
 
     labels: tuple[str, ...]
     is_multi: bool
@@ -92,7 +92,7 @@ def _is_multi(prompt: Mapping[str, Any]) -> bool:
 
 
 def _spellings(parts: Parts, offer: _Offer) -> Iterator[str]:
-    """Ways to write it, the most readable first; one of them can be read in this way only."""
+    """Ways to write it, the most readable first; at least one of them is unambiguous."""
     if offer.is_multi:
         yield _joined(parts, offer, quotes_all=False)
     elif parts.custom is None:
@@ -102,7 +102,7 @@ def _spellings(parts: Parts, offer: _Offer) -> Iterator[str]:
     text = _joined(parts, offer, quotes_all=True)
     while True:
         yield text
-        # The labels are only so long: sooner or later none of them begins like this.
+        # Labels have a limited length: at some point none of them begins like this.
         text = CHOSEN + text
 
 
@@ -119,7 +119,7 @@ def _joined(parts: Parts, offer: _Offer, *, quotes_all: bool) -> str:
 
 
 def _joined_by_claude(parts: Parts) -> str:
-    """As Claude Code's own dialog writes a multi-select."""
+    """A multi-select as Claude Code's own dialog writes it."""
     texts = [*parts.selected, *([parts.custom] if parts.custom is not None else [])]
     return SEPARATOR.join(
         json.dumps(text, ensure_ascii=False) if SEPARATOR in text or '"' in text else text for text in texts
@@ -148,7 +148,7 @@ def _read(text: str, offer: _Offer) -> Parts:
 
 
 def _read_single(text: str, offer: _Offer) -> Parts:
-    """A label stands alone and without quotes; a text of one's own is quoted if it has to be."""
+    """A label is written alone and without quotes; a custom text is quoted only if needed."""
     if text in offer.labels:
         return Parts((text,), None)
     as_quoted = _quoted_parts(text, offer)
@@ -171,23 +171,23 @@ def _as_labels(text: str, labels: Sequence[str]) -> list[tuple[str, ...]]:
 def _beginnings(
     text: str, labels: Sequence[str], used: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """As many labels from the beginning on as there can be, and the text behind them or None."""
-    goes_on = False
+    """As many labels as possible from the start of the text, and the rest of it or None."""
+    is_label = False
     for label in labels:
         if not label or label in used:
             continue
         if text == label:
-            goes_on = True
+            is_label = True
             yield (*used, label), None
         elif text.startswith(label + SEPARATOR):
-            goes_on = True
+            is_label = True
             yield from _beginnings(text[len(label) + len(SEPARATOR) :], labels, (*used, label))
-    if not goes_on:
+    if not is_label:
         yield used, text
 
 
 def _quoted_parts(text: str, offer: _Offer) -> Parts | None:
-    """The parts of a text with quotes, if we or Claude Code would have written them in this way."""
+    """The parts of a text with quotes, if this module or Claude Code writes them in this way."""
     if '"' not in text:
         return None
     text = _PREFIX.sub("", text)
@@ -204,11 +204,11 @@ _PREFIX = re.compile(rf'^(?:{CHOSEN})+(?="|{OTHER}")')
 
 
 def _split(text: str, labels: Sequence[str]) -> Parts | None:
-    """Its parts at the separators that stand outside of quotes, None if it is not made of such parts."""
+    """The parts between separators outside of quotes; None if the text does not consist of such parts."""
     selected: list[str] = []
     custom: str | None = None
     place = 0
-    while custom is None:  # a text of one's own is the last part
+    while custom is None:  # a custom text is the last part
         is_other = text.startswith(f'{OTHER}"', place)
         place += len(OTHER) if is_other else 0
         if text.startswith('"', place):

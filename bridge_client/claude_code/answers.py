@@ -8,23 +8,23 @@ from typing import Any
 from bridge_client.claude_code.answer_text import SEPARATOR, decode, encode, quoted
 from bridge_client.results import Choice
 
-# What a question at the top level of a tool's input may have, options under each of their names.
+# The fields of a question at the top level of a tool's input; its options have several names.
 PROMPT_FIELDS = (
     *("question", "header", "multiSelect", "multi_select"),
     *("options", "follow_up", "followUp", "suggestions", "choices"),
 )
 
-NOT_ANSWERED_THERE = "(not answered in the terminal)"
+NOT_ANSWERED = "(not answered in the terminal)"
 
-# What the server takes of a text of one's own and of a note.
+# The server's limit for a custom text and for a note.
 FREE_TEXT_LENGTH = 4_000
 
 
 def questions_of(tool_input: Mapping[str, Any]) -> Any:
-    """What a call asks, for the `questions` of an ask; None if it asks nothing.
+    """The `questions` of a tool call, as the API takes them; None if it has none.
 
-    AskFollowupQuestion has its one question at the top level. Only what belongs to a question is taken from
-    there: a model does not set the agent's name, the care or the deadline of its question.
+    AskFollowupQuestion has its one question at the top level. Only fields of a question are taken from there:
+    a model cannot set the agent's name, the care or the deadline of its question.
     """
     if "questions" in tool_input:
         return tool_input["questions"]
@@ -34,7 +34,7 @@ def questions_of(tool_input: Mapping[str, Any]) -> Any:
 
 
 def prompts_of(tool_input: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The questions of a call, as far as they look like some."""
+    """The questions of a tool call, without entries that are not objects."""
     questions = questions_of(tool_input)
     return [prompt for prompt in questions if isinstance(prompt, dict)] if isinstance(questions, list) else []
 
@@ -44,7 +44,7 @@ def question_texts(tool_input: Mapping[str, Any]) -> list[str]:
 
 
 def claude_answers(choices: Sequence[Choice], prompts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """`{question: "label"}`, labels and Other's text in one string; what has neither is left out."""
+    """`{question: "label"}`, labels and custom text in one string; unanswered questions are left out."""
     by_text = {str(prompt.get("question", "")): prompt for prompt in prompts}
     answers = {
         choice.question: encode(
@@ -56,7 +56,7 @@ def claude_answers(choices: Sequence[Choice], prompts: Sequence[Mapping[str, Any
 
 
 def claude_annotations(choices: Sequence[Choice], tool_input: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Notes, and the preview of the option that was chosen, as Claude's own dialog adds them."""
+    """Notes and the preview of the chosen option, as Claude's own dialog adds them."""
     annotations = {}
     for choice in choices:
         notes = quoted(choice.notes) if choice.notes else ""
@@ -80,7 +80,7 @@ def _preview(choice: Choice, tool_input: Mapping[str, Any]) -> str:
 def choices_from_claude(
     prompts: Sequence[Mapping[str, Any]], answers: Mapping[str, Any], annotations: Mapping[str, Any]
 ) -> list[Choice]:
-    """Claude's answers as choices for all of the prompts; one that was passed over says so."""
+    """Claude's answers as choices for all prompts; a prompt without an answer gets NOT_ANSWERED."""
     return [
         _choice(prompt, answers.get(prompt["question"]), annotations.get(prompt["question"]))
         for prompt in prompts
@@ -101,7 +101,7 @@ def _choice(prompt: Mapping[str, Any], answer: Any, annotation: Any) -> Choice:
         selected += parts.selected
         custom += [parts.custom] if parts.custom is not None else []
     if not selected and not custom:
-        custom = [NOT_ANSWERED_THERE]
+        custom = [NOT_ANSWERED]
     notes = annotation.get("notes") if isinstance(annotation, dict) else None
     return Choice(
         question=str(prompt["question"]),

@@ -1,4 +1,4 @@
-"""The command line of `claude` as a child that speaks stream-json with us."""
+"""The command line of `claude` as a child process in stream-json mode."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bridge_client.errors import SettingsError
 
 PRINT = ("-p", "--print")
-# What the child needs to ask us instead of a terminal; its own words, of which none may differ.
+# The flags with which the child asks over stdio instead of in a terminal; other values do not work.
 REQUIRED = {
     "--input-format": "stream-json",
     "--output-format": "stream-json",
@@ -19,19 +19,17 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class ClaudeCommand:
-    """What to run, and what to say to it: with stream-json it overlooks a prompt among its arguments."""
+    """The arguments, and the prompt apart: in stream-json mode `claude` ignores a prompt in its arguments."""
 
     arguments: list[str]
     prompt: str
 
 
 def build(program: str, given: Sequence[str]) -> ClaudeCommand:
-    """The user's own arguments, the prompt taken out and whatever is missing put in."""
+    """The user's own arguments without the prompt, with the missing flags added."""
     found = shutil.which(program)
     if found is None:
-        raise SettingsError(
-            f"There is no {program} here: install Claude Code, or say where it is with --claude"
-        )
+        raise SettingsError(f"Cannot find {program}: install Claude Code, or name its path with --claude")
     rest, prompt = _without_prompt(given)
     missing = [] if any(flag in rest for flag in PRINT) else ["--print"]
     if "--verbose" not in rest:
@@ -46,8 +44,8 @@ def build(program: str, given: Sequence[str]) -> ClaudeCommand:
 
 
 def _without_prompt(given: Sequence[str]) -> tuple[list[str], str]:
-    """The prompt is where it can be nothing else: at the very beginning, right after -p, or at the very end
-    after something that is no flag."""
+    """Take out the prompt: the first argument, the one right after -p, or the last one if no flag is before
+    it. Anywhere else it could be the value of a flag."""
     last = len(given) - 1
     for index, text in enumerate(given):
         is_last = index == last and not given[index - 1].startswith("-")

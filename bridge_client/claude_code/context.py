@@ -1,6 +1,6 @@
-"""What a person needs to know to decide: where the agent works and what it said last.
+"""The context of a question: where the agent works and what it wrote last.
 
-Best effort throughout: a question goes out with whatever of it could be found.
+Best effort throughout: a question is asked with whatever could be found.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import json
 import os
 from typing import Any
 
-# A paragraph or two: more is not read on a phone.
+# A paragraph or two: people do not read more on a phone.
 TEXT_LENGTH = 2_000
 # The server's limits for these two.
 CWD_LENGTH = 1_000
 BRANCH_LENGTH = 250
 # The last text is near the end; a single tool result before it can be a hundred kilobytes.
 TAIL_BYTES = 512 * 1024
-# HEAD and `.git` files are one line; whatever is larger is something else.
+# HEAD and `.git` files are one line; a larger file is something else.
 GIT_FILE_BYTES = 4_096
 
 
 def gather(cwd: str = "", transcript_path: str = "") -> dict[str, str]:
-    """`cwd`, `branch` and `text`, as far as there are such."""
+    """`cwd`, `branch` and `text`, without those that are empty."""
     found = {
         "cwd": cwd[:CWD_LENGTH],
         "branch": git_branch(cwd)[:BRANCH_LENGTH] if cwd else "",
@@ -31,7 +31,7 @@ def gather(cwd: str = "", transcript_path: str = "") -> dict[str, str]:
 
 
 def git_branch(folder: str) -> str:
-    """The branch that is checked out there, a short commit if none is, nothing outside of git."""
+    """The branch that is checked out, a short commit if there is none, empty outside of git."""
     try:
         head = _read_line(os.path.join(_git_folder(folder), "HEAD"))
     except (OSError, ValueError):
@@ -43,7 +43,7 @@ def git_branch(folder: str) -> str:
 
 
 def _git_folder(folder: str) -> str:
-    """Where HEAD is: `.git` here or above, or the folder that a worktree's `.git` file names."""
+    """The folder of HEAD: `.git` here or above, or the folder that a worktree's `.git` file names."""
     folder = os.path.abspath(folder)
     while not os.path.exists(os.path.join(folder, ".git")):
         parent = os.path.dirname(folder)
@@ -65,7 +65,7 @@ def _read_line(path: str) -> str:
 
 
 def last_assistant_text(transcript_path: str) -> str:
-    """What the agent said last in a Claude Code transcript, its end if it is long."""
+    """The last text of the agent in a Claude Code transcript; only its end if it is long."""
     for line in reversed(_tail(transcript_path).split(b"\n")):
         text = _assistant_text(line)
         if text:
@@ -89,8 +89,8 @@ def _assistant_text(line: bytes) -> str:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        return ""  # cut by the beginning of the tail, or still being written
-    # What a helper of the agent said to it is not what the agent says to people.
+        return ""  # cut off at the start of the tail, or still being written
+    # A subagent writes to the agent, not to people.
     if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain"):
         return ""
     message: Any = entry.get("message")
@@ -106,5 +106,5 @@ def _assistant_text(line: bytes) -> str:
 
 
 def _storable(text: str) -> str:
-    """Without what the server refuses: NUL, and halves of characters that JSON can spell but UTF-8 cannot."""
+    """Without what the server refuses: NUL, and lone surrogates, which JSON allows but UTF-8 does not."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode().strip()

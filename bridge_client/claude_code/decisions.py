@@ -16,8 +16,8 @@ from bridge_client.claude_code.sentences import (
     declined_sentence,
     default_sentence,
     expired_sentence,
-    nobody_decided,
-    nobody_decided_yet,
+    no_answer_sentence,
+    no_answer_yet_sentence,
     withdrawn_sentence,
 )
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
@@ -25,7 +25,7 @@ from bridge_client.results import Answered, Choice, Declined, Expired, Result, S
 
 @dataclass(frozen=True)
 class Allow:
-    """There are answers: the tool's input with them in it, and what the model should know beside them."""
+    """People answered: the tool's input with their answers, and further context for the model."""
 
     updated_input: dict[str, Any]
     context: str
@@ -33,20 +33,20 @@ class Allow:
 
 @dataclass(frozen=True)
 class Deny:
-    """A person chose nothing, or asks back; the message is for the model."""
+    """A person declined or asked back; the message is for the model."""
 
     message: str
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """Nobody decided anything, and why."""
+    """There is no decision, and why."""
 
     reason: str
 
     @property
     def message(self) -> str:
-        """For a model that has nobody else to ask."""
+        """For a model that has no other person to ask."""
         return f"{self.reason}. {DO_NOT_ASK_AGAIN}"
 
 
@@ -60,14 +60,14 @@ def decide(
     *,
     repeats_answers: bool = False,
 ) -> Decision:
-    """What a result means for the call with this input. Never an invented answer.
+    """What a result means for the tool call with this input. Never an invented answer.
 
-    With `repeats_answers` the context has the answers as well, for a tool that may not know `answers`.
+    With `repeats_answers` the context holds the answers as well, for a tool that may not know `answers`.
     """
     if isinstance(result, Declined):
         return Deny(declined_sentence(result))
     if isinstance(result, Answered):
-        # Notes of several people have their names in them already.
+        # The notes of several people contain their names already.
         name = result.names[0] if len(result.names) == 1 else ""
         remarks = [answers_sentence(result)] if repeats_answers else []
         return _allow(result, result.choices, tool_input, name, remarks)
@@ -81,14 +81,14 @@ def decide(
     ):
         return Undecided(expired_sentence(result.question))
     if isinstance(result, (Expired, StillOpen)) and waited_seconds is not None:
-        return Undecided(f"{nobody_decided(result.question)} within {waited_seconds:g} seconds")
+        return Undecided(f"{no_answer_sentence(result.question)} within {waited_seconds:g} seconds")
     if isinstance(result, StillOpen):
-        return Undecided(nobody_decided_yet(result.question))
+        return Undecided(no_answer_yet_sentence(result.question))
     return Undecided(f"{withdrawn_sentence(result.question)} before it was answered")
 
 
 def undecided_because(error: Exception) -> Undecided:
-    """The question could not be asked, or its answer not be fetched."""
+    """The question could not be asked, or its answer could not be fetched."""
     return Undecided(f"No answer could be fetched from the bridge. {str(error).rstrip('.')}")
 
 
@@ -101,7 +101,7 @@ def _allow(
 ) -> Decision:
     answers = claude_answers(choices, result.question.prompts or prompts_of(tool_input))
     if not answers:
-        # Sent on, it would read as "the user did not answer": nobody said that.
+        # An empty answer would read as "the user did not answer", which no person said.
         return Undecided("The answer was empty")
     updated = {**tool_input, "answers": answers}
     annotations = claude_annotations(choices, tool_input)

@@ -1,6 +1,6 @@
-"""What Claude Code's hooks send and want back: pure functions, for our command and for the bridge itself.
+"""Envelopes: the JSON that Claude Code sends to a hook, and the output that it expects. Pure functions.
 
-PreToolUse blocks the call, PermissionRequest runs beside the terminal's dialog, PostToolUse comes after it.
+PreToolUse blocks the tool call, PermissionRequest runs beside the terminal's dialog, PostToolUse after it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from bridge_client.claude_code.answers import questions_of
 from bridge_client.claude_code.decisions import Allow, Decision, Deny, Undecided
 
 TOOL = "AskUserQuestion"
-# Of older clients and of programs on the Agent SDK: one question at the top level, without `questions`.
+# In older clients and programs on the Agent SDK: one question at the top level, without `questions`.
 FOLLOW_UP_TOOL = "AskFollowupQuestion"
 TOOLS = (TOOL, FOLLOW_UP_TOOL)
-# As Claude Code's settings name both in one hook.
+# Both, in the syntax of Claude Code's settings.
 MATCHER = "|".join(TOOLS)
 AGENT = "Claude Code"
 EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse")
 
 
 class Asked(Protocol):
-    """Anything that knows for which tool use it was asked."""
+    """An object with the id of the tool use for which it was asked."""
 
     @property
     def tool_use_id(self) -> str: ...
@@ -35,12 +35,12 @@ AskedQuestion = TypeVar("AskedQuestion", bound=Asked)
 
 
 def is_about_questions(envelope: Mapping[str, Any]) -> bool:
-    """One of the three events that we know, around a tool that asks people."""
+    """Whether this is one of the three events around a tool that asks people."""
     return envelope.get("tool_name") in TOOLS and envelope.get("hook_event_name") in EVENTS
 
 
 def problem_with(envelope: Any) -> str:
-    """Why this is no envelope that the hook can work with; empty for one that it can, or that passes by.
+    """Why the hook cannot work with this envelope; empty if it can, or if the envelope is not for it.
 
     Other agents run the hooks of Claude Code as well, and deny their own tool when a hook fails: GitHub
     Copilot CLI sends a form under the name AskUserQuestion. What is not understood must never be an error.
@@ -57,17 +57,17 @@ def problem_with(envelope: Any) -> str:
 
 
 def may_lack_answers(envelope: Mapping[str, Any]) -> bool:
-    """Whether the schema of the tool may lack `answers`, so that the model has to be told beside it."""
+    """Whether the tool may not know `answers`, so that the model needs them as context as well."""
     return envelope.get("tool_name") == FOLLOW_UP_TOOL
 
 
 def is_report(envelope: Mapping[str, Any]) -> bool:
-    """The tool has run: nothing to decide any more, only to tell."""
+    """Whether the tool has run: there is nothing to decide, only an answer to report."""
     return envelope.get("hook_event_name") == "PostToolUse"
 
 
 def tool_input(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """The call's own input: its questions, and afterwards its answers."""
+    """The input of the tool call: its questions, and after the call its answers."""
     return _object(envelope.get("tool_input"))
 
 
@@ -76,18 +76,18 @@ def session_id(envelope: Mapping[str, Any]) -> str:
 
 
 def tool_use_id(envelope: Mapping[str, Any]) -> str:
-    """The call's own id, or one made of what stays the same when PermissionRequest comes again."""
+    """The id of the tool use, or a derived one that stays the same when PermissionRequest comes again."""
     return derived_tool_use_id(envelope) if has_derived_id(envelope) else str(envelope["tool_use_id"])
 
 
 def has_derived_id(envelope: Mapping[str, Any]) -> bool:
-    """PermissionRequest does not say which call it is about."""
+    """Whether the envelope has no id of its own: PermissionRequest does not name its tool use."""
     return envelope.get("hook_event_name") == "PermissionRequest" or not envelope.get("tool_use_id")
 
 
 def derived_tool_use_id(envelope: Mapping[str, Any]) -> str:
-    """What stands for the id that PermissionRequest does not have."""
-    # Not at the top: a PreToolUse hook starts without it.
+    """A stable id for an envelope without one: a hash of session, prompt and questions."""
+    # Imported here because a PreToolUse hook starts faster without it.
     from hashlib import sha256
 
     parts = [envelope.get("session_id"), envelope.get("prompt_id"), questions_of(tool_input(envelope))]
@@ -96,31 +96,31 @@ def derived_tool_use_id(envelope: Mapping[str, Any]) -> str:
 
 
 def next_tool_use_id(envelope: Mapping[str, Any]) -> str:
-    """For a derived id whose question is used up: the agent asks the same once more, and people decide anew.
+    """A new id for an envelope whose derived id belongs to a used-up question: people decide again.
 
-    Otherwise "Go on with the next file?" would be answered once by a person and from then on by nobody.
+    Otherwise the first answer to "Go on with the next file?" would answer all later ones.
     """
     return f"{derived_tool_use_id(envelope)}_{os.urandom(8).hex()}"
 
 
-# ---- the way back ----------------------------------------------------------------------------------------
+# ---- output ----------------------------------------------------------------------------------------
 
 
 def output(event: str, decision: Decision, is_headless: bool = False) -> dict[str, Any] | None:
-    """The decision in the event's own format; None lets the terminal's dialog take over."""
+    """The decision in the output format of the event; None leaves it to the terminal's dialog."""
     if isinstance(decision, Undecided):
         if not is_headless:
             return None
         decision = Deny(decision.message)
-    said = _permission_request(decision) if event == "PermissionRequest" else _pre_tool_use(decision)
-    return {"hookSpecificOutput": {"hookEventName": event, **said}}
+    fields = _permission_request(decision) if event == "PermissionRequest" else _pre_tool_use(decision)
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
 def _pre_tool_use(decision: Allow | Deny) -> dict[str, Any]:
     if isinstance(decision, Deny):
         return {"permissionDecision": "deny", "permissionDecisionReason": decision.message}
-    said = {"additionalContext": decision.context} if decision.context else {}
-    return {"permissionDecision": "allow", "updatedInput": decision.updated_input, **said}
+    context = {"additionalContext": decision.context} if decision.context else {}
+    return {"permissionDecision": "allow", "updatedInput": decision.updated_input, **context}
 
 
 def _permission_request(decision: Allow | Deny) -> dict[str, Any]:
@@ -129,19 +129,19 @@ def _permission_request(decision: Allow | Deny) -> dict[str, Any]:
     return {"decision": {"behavior": "allow", "updatedInput": decision.updated_input}}
 
 
-# ---- after the answer ------------------------------------------------------------------------------------
+# ---- reports ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ReportedAnswers:
-    """What was answered in the terminal, in Claude's words; empty if nothing was."""
+    """The answers from the terminal in Claude's format; empty if there are none."""
 
     answers: dict[str, Any]
     annotations: dict[str, Any]
 
 
 def ask_again_output() -> dict[str, Any]:
-    """What Claude Code is told when the terminal answered what particular people have to decide."""
+    """The output when the terminal answered a question that particular people have to decide."""
     return {
         "decision": "block",
         "reason": "Particular people have to decide this question in its room, so the answer that was given "
@@ -151,27 +151,27 @@ def ask_again_output() -> dict[str, Any]:
 
 
 def reported_answers(envelope: Mapping[str, Any]) -> ReportedAnswers:
-    """From the tool's input or its response, whichever has them."""
-    told = [tool_input(envelope), _object(envelope.get("tool_response"))]
+    """The answers in the tool's input, or else in its response."""
+    sources = [tool_input(envelope), _object(envelope.get("tool_response"))]
     answers, annotations = (
-        next((found for found in (_object(each.get(name)) for each in told) if found), {})
+        next((found for found in (_object(each.get(name)) for each in sources) if found), {})
         for name in ("answers", "annotations")
     )
     return ReportedAnswers(answers, annotations)
 
 
 def question_of(envelope: Mapping[str, Any], open_questions: Iterable[AskedQuestion]) -> AskedQuestion | None:
-    """The open question of exactly this tool use; one that only looks the same is left to people."""
+    """The open question of exactly this tool use; one with the same text only is left to people."""
     own, derived = str(envelope.get("tool_use_id") or ""), derived_tool_use_id(envelope)
     for question in open_questions:
-        # The same request once more in one prompt has the derived id with something behind it.
+        # A repeated request within one prompt has the derived id and a random suffix.
         if question.tool_use_id in (own, derived) or question.tool_use_id.startswith(f"{derived}_"):
             return question
     return None
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """An object, also one that was sent as a text of JSON; anything else is empty."""
+    """The value if it is an object or the JSON text of one; anything else is empty."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

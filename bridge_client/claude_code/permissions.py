@@ -1,4 +1,4 @@
-"""Claude Code's permission prompts, the same over MCP and stream-json: yes and an input, or no and why."""
+"""Replies to Claude Code's permission prompts, the same over MCP and stream-json."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from bridge_client.claude_code.decisions import Allow, Decision, Deny
 
 
 def permission(decision: Decision) -> dict[str, Any]:
-    """The decision as Claude Code wants it; where nobody decided, the model is told so."""
+    """The decision in Claude Code's format; no decision is a denial that says so."""
     if isinstance(decision, Allow):
         return {"behavior": "allow", "updatedInput": decision.updated_input}
     return {"behavior": "deny", "message": decision.message}
 
 
 def other_tool(tool_name: str, tool_input: dict[str, Any], *, is_allowed: bool) -> Decision:
-    """What is said about a tool that asks nobody anything."""
+    """The decision about a tool that asks people nothing."""
     if is_allowed:
         return Allow(tool_input, "")
     return Deny(

@@ -1,4 +1,4 @@
-"""Between a caller and `claude` in stream-json mode: all passes, but the room answers the questions."""
+"""The relay between a caller and `claude` in stream-json mode, in which the room answers the questions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bridge_client.results import Answered
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.in_flight import InFlight
 
-# What begins a turn of the child, or shows that one goes on.
-SIGNS_OF_WORK = ("assistant", "stream_event", "control_request")
+# Message types that show that the child works on a turn.
+BUSY_TYPES = ("assistant", "stream_event", "control_request")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RelayOptions:
 
 
 class Relay:
-    """One child, from its first line to its last."""
+    """Forwards between the caller and one child, from its first line to its last."""
 
     def __init__(self, child: StreamChild, client: Client, output: IO[bytes], options: RelayOptions) -> None:
         self._child = child
@@ -45,31 +45,31 @@ class Relay:
         self._output = output
         self._options = options
         self._in_flight = InFlight()
-        self._turns = Turns(child.hang_up)
+        self._turns = Turns(child.close_input)
         self._session_id = ""
         self._cwd = os.getcwd()
         self._last_text = ""
-        # The tool use that each request of the child is about, of those that the room answers.
+        # The tool use of each request that the room answers, by request id.
         self._tool_uses: dict[str, str] = {}
         self._reader = threading.Thread(target=self._forward_output, daemon=True)
         self.is_output_closed = False
 
     def start(self, prompt: str, input_descriptor: int | None) -> None:
-        """Say the prompt, then whatever comes in; after a prompt nobody has to close stdin to end it."""
+        """Send the prompt, then all input. After a prompt the child ends even if stdin stays open."""
         self._reader.start()
         if prompt:
-            self._say(prompt)
+            self._send_text(prompt)
         if prompt or input_descriptor is None:
-            self._turns.gave_last_input()
+            self._turns.input_ended()
         if input_descriptor is not None:
             threading.Thread(target=self._forward_input, args=(input_descriptor,), daemon=True).start()
 
     def wait(self) -> None:
-        """Until the child has said its last."""
+        """Wait until the child has closed its output."""
         self._reader.join()
 
     def end(self, seconds: float) -> None:
-        """Nobody waits for the room any more."""
+        """Cancel all waits for the room."""
         self._in_flight.end(seconds)
 
     # ---- to the child
@@ -78,15 +78,15 @@ class Relay:
         for line in lines_from(descriptor):
             message = parsed(line)
             if message is None:
-                self._say(line.decode("utf-8", "replace"))
+                self._send_text(line.decode("utf-8", "replace"))
                 continue
             if message.get("type") == "user":
-                self._turns.said()
+                self._turns.message_sent()
             self._child.send_line(line)
-        self._turns.gave_last_input()
+        self._turns.input_ended()
 
-    def _say(self, text: str) -> None:
-        self._turns.said()
+    def _send_text(self, text: str) -> None:
+        self._turns.message_sent()
         self._child.send({"type": "user", "message": {"role": "user", "content": text}})
 
     # ---- from the child
@@ -94,26 +94,26 @@ class Relay:
     def _forward_output(self) -> None:
         for line in self._child.lines():
             message = parsed(line) or {}
-            if self._is_ours(message):
+            if self._answers(message):
                 continue
             if not self.is_output_closed:
                 try:
                     self._output.write(line)
                     self._output.flush()
                 except OSError:
-                    # Whoever read it has gone; so does the child, and what it still says is nobody's.
+                    # The reader of the output has ended: stop the child, and drop the rest of its output.
                     self.is_output_closed = True
                     self._child.process.terminate()
-            self._notice(message)
+            self._track(message)
 
-    def _notice(self, message: dict[str, Any]) -> None:
+    def _track(self, message: dict[str, Any]) -> None:
         kind = message.get("type")
         if kind == "result":
-            self._turns.ended()
-        elif kind in SIGNS_OF_WORK:
-            self._turns.heard()
+            self._turns.turn_ended()
+        elif kind in BUSY_TYPES:
+            self._turns.turn_started()
         if kind == "system" and message.get("subtype") == "init":
-            self._turns.heard()
+            self._turns.turn_started()
             self._session_id = str(message.get("session_id") or self._session_id)
             self._cwd = str(message.get("cwd") or self._cwd)
         elif kind == "assistant":
@@ -122,7 +122,7 @@ class Relay:
     def _read_assistant(self, message: dict[str, Any]) -> None:
         blocks = _blocks(message)
         text = "\n\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
-        # What a helper of the agent says to it is not what the agent says to people.
+        # A subagent writes to the agent, not to people.
         if text.strip() and not message.get("parent_tool_use_id"):
             self._last_text = text
         if not self._options.answers_tool_uses:
@@ -131,18 +131,18 @@ class Relay:
             if block.get("type") == "tool_use" and block.get("name") in TOOLS:
                 self._ask(str(block.get("id") or ""), _object(block.get("input")))
 
-    def _is_ours(self, message: dict[str, Any]) -> bool:
-        """Whether it is between the child and us alone; then it is answered, too."""
+    def _answers(self, message: dict[str, Any]) -> bool:
+        """Answer a request that is for the relay; False if the message is for the caller."""
         request_id, request = str(message.get("request_id") or ""), _object(message.get("request"))
         if message.get("type") == "control_cancel_request" and request_id in self._tool_uses:
-            # Somebody else has answered.
+            # It was answered elsewhere.
             self._in_flight.cancel(self._tool_uses[request_id])
             return True
         if message.get("type") != "control_request" or request.get("subtype") != "can_use_tool":
             return False
         tool_name, tool_input = str(request.get("tool_name") or ""), _object(request.get("input"))
         if tool_name in TOOLS:
-            self._turns.heard()
+            self._turns.turn_started()
             tool_use_id = str(request.get("tool_use_id") or request_id)
             self._tool_uses[request_id] = tool_use_id
             self._ask(tool_use_id, tool_input)
@@ -158,7 +158,7 @@ class Relay:
     def _ask(self, tool_use_id: str, tool_input: dict[str, Any]) -> None:
         def answer(cancellation: Cancellation) -> None:
             decision, answers = self._ask_the_room(tool_use_id, tool_input, cancellation)
-            # A request for the same tool use may have come meanwhile; it takes precedence.
+            # A request for the same tool use may have arrived meanwhile; it takes precedence.
             request_id = next((each for each, about in self._tool_uses.items() if about == tool_use_id), None)
             if request_id is not None:
                 self._respond(request_id, decision)
@@ -170,7 +170,7 @@ class Relay:
     def _ask_the_room(
         self, tool_use_id: str, tool_input: dict[str, Any], cancellation: Cancellation
     ) -> tuple[Decision, dict[str, str]]:
-        """What the room decided, and the answers alone."""
+        """The decision of the room, and the answers alone."""
         timeout_seconds = self._options.timeout_seconds
         try:
             result = self._client.ask_until(
@@ -189,7 +189,7 @@ class Relay:
         return decide(result, tool_input, timeout_seconds), answers
 
     def _context(self) -> dict[str, str]:
-        # Without what the server refuses: NUL, and halves of characters that JSON can spell.
+        # Without what the server refuses: NUL, and lone surrogates, which JSON allows.
         text = self._last_text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
         short = text if len(text) <= TEXT_LENGTH else "…" + text[-(TEXT_LENGTH - 1) :]
         return {**gather(self._cwd), **({"text": short} if short else {})}
@@ -200,7 +200,7 @@ class Relay:
 
 
 def _tool_result(tool_use_id: str, decision: Decision, answers: dict[str, str]) -> dict[str, Any]:
-    """What clients took before they sent requests: the answer alone, or all of them by question."""
+    """The reply for old clients, which send no requests: the answer alone, or all answers by question."""
     if isinstance(decision, Allow):
         text = next(iter(answers.values())) if len(answers) == 1 else json.dumps(answers)
     else:

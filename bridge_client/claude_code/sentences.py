@@ -12,33 +12,33 @@ from bridge_client.claude_code.answer_text import UNSEEN, quoted
 from bridge_client.claude_code.answers import claude_answers
 from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Question
 
-# A model that is told only "no answer" asks again, and again.
+# A model that is told only "no answer" asks again and again.
 DO_NOT_ASK_AGAIN = (
     "Do not ask it again: go on with what you can decide yourself, or stop and say what you need."
 )
 
-NOBODY_YET = "Nobody has answered yet"
+NO_ANSWER_YET = "Nobody has answered yet"
 
 
-def nobody_decided(question: Question) -> str:
-    """Why there is no answer, for a sentence that goes on with the time that people had."""
+def no_answer_sentence(question: Question) -> str:
+    """Why there is no answer: the beginning of a sentence that ends with the time."""
     return "Too few people agreed" if question.is_voted_on else "Nobody answered"
 
 
-def nobody_decided_yet(question: Question) -> str:
+def no_answer_yet_sentence(question: Question) -> str:
     """Why there is no answer so far."""
-    return "Too few people agree so far" if question.is_voted_on else NOBODY_YET
+    return "Too few people agree so far" if question.is_voted_on else NO_ANSWER_YET
 
 
 def expired_sentence(question: Question) -> str:
     """Why the question ended without an answer and without its default."""
     if question.ended == "no_agent_waiting":
         return "The question was closed without an answer, because no agent was waiting for it any more"
-    return f"{nobody_decided(question)} before the question's deadline"
+    return f"{no_answer_sentence(question)} before the question's deadline"
 
 
 def withdrawn_sentence(question: Question) -> str:
-    """Who took the question back, for a sentence that goes on."""
+    """Who withdrew the question: the beginning of a sentence."""
     if question.ended == "room_archived":
         return "The question was closed with its room"
     if question.ended == "person":
@@ -49,13 +49,13 @@ def withdrawn_sentence(question: Question) -> str:
 
 def default_sentence(result: Expired) -> str:
     return (
-        f"{nobody_decided(result.question)} in time. "
+        f"{no_answer_sentence(result.question)} in time. "
         "These are the defaults that the question named, not a person's choice."
     )
 
 
 def declined_sentence(result: Declined) -> str:
-    """Who did not choose, and why; somebody who asks back waits for an answer and is asked again."""
+    """Who declined, and why; a person who asks back expects a reply and the question again."""
     name = as_name(result.by.name) if result.by else "Somebody"
     if isinstance(result, AskedBack):
         return (
@@ -68,7 +68,7 @@ def declined_sentence(result: Declined) -> str:
 
 
 def answers_sentence(result: Answered) -> str:
-    """Who answered what, for a model that may not be told by the tool itself."""
+    """Who answered what, for a model whose tool may not pass the answers on."""
     names = all_names(result.names or ["Somebody"])
     return f"{names} answered: {answers_in_words(result.choices, result.question)}"
 
@@ -86,6 +86,6 @@ def all_names(names: Sequence[str]) -> str:
 
 
 def as_name(name: str) -> str:
-    """A name as it is, or in quotes if it could be taken for several names or for a part of the sentence."""
-    is_odd = UNSEEN.search(name) or any(sign in name for sign in ('"', ":", ",", " and "))
-    return quoted(name) if is_odd else name
+    """The name, in quotes if it could be read as several names or as part of the sentence."""
+    is_ambiguous = UNSEEN.search(name) or any(sign in name for sign in ('"', ":", ",", " and "))
+    return quoted(name) if is_ambiguous else name

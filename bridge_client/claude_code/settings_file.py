@@ -1,4 +1,4 @@
-"""Our hooks in Claude Code's settings: put in, brought up to date, taken out; all the rest stays as it is."""
+"""Claude Code's settings file: adds, updates and removes the hooks of Ask Bridge, and keeps the rest."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from bridge_client.claude_code.envelopes import EVENTS, MATCHER, TOOL
 from bridge_client.errors import SettingsError
 from bridge_client.settings import Settings
 
-# Which of them make up a mode: the room before the terminal's dialog, or beside it. Either way the terminal
-# may be the one that answers, and then the card is told.
+# The events of each mode: the room before the terminal's dialog, or beside it. In both modes a person can
+# answer in the terminal, and PostToolUse then closes the card.
 MODES = {"web-first": ("PreToolUse", "PostToolUse"), "both": ("PermissionRequest", "PostToolUse")}
 
-# Web first, somebody at the terminal waits for it. Beside the dialog nobody is held up, and a question that
-# was left open overnight can still be answered from the web in the morning.
+# Web first, a person at the terminal waits for it. Beside the dialog no person waits, and a question that was
+# left open overnight can still be answered on the web in the morning.
 TIMEOUT_SECONDS = {"web-first": 300, "both": 12 * 3600}
-# Claude Code stops a hook after the timeout in its settings: ours ends by itself before that.
+# Claude Code stops a hook after the timeout in its settings: the hook ends by itself before that.
 MARGIN_SECONDS = 15
-# What the terminal shows beside its spinner.
+# The terminal shows this beside its spinner.
 STATUS_MESSAGE = "Asking the room"
 # A report is one or two short calls.
 REPORT_TIMEOUT_SECONDS = 30
 
-# Both forms that this module writes, whatever the path to the command; nobody else's hooks look like it.
-OUR_COMMAND = re.compile(r"(^|[\s/'\"])(ask-bridge[^/'\"]*|bridge_client)['\"]? hook( |$)")
-OUR_ADDRESS = re.compile(r"/api/v1/rooms/[^/]+/hooks/claude-code(\?|$)")
+# Match both forms that this module writes, with any path to the command, and no hooks of other tools.
+OWN_COMMAND = re.compile(r"(^|[\s/'\"])(ask-bridge[^/'\"]*|bridge_client)['\"]? hook( |$)")
+OWN_URL = re.compile(r"/api/v1/rooms/[^/]+/hooks/claude-code(\?|$)")
 
 
-def settings_path(scope: str, environ: Mapping[str, str]) -> str:
-    """Claude Code's settings file of this user, or of the project in this folder."""
+def path_for(scope: str, environ: Mapping[str, str]) -> str:
+    """The path for this scope: of the user, or of the project in this folder."""
     if scope == "project":
         return os.path.join(os.getcwd(), ".claude", "settings.json")
     folder = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
@@ -43,37 +43,37 @@ def settings_path(scope: str, environ: Mapping[str, str]) -> str:
 
 
 def command_hook(event: str, timeout_seconds: int, room: str, *, is_shared: bool) -> dict[str, Any]:
-    """A hook that runs our command; a shared file names it without this machine's paths."""
+    """A hook that runs `ask-bridge hook`; a shared file names it without the paths of this machine."""
     words = ["ask-bridge"] if is_shared else _own_command()
     words.append("hook")
     if event != "PostToolUse":
         words += ["--timeout", str(timeout_seconds)]
     if room:
         words += ["--room", room]
-    return {"type": "command", "command": shlex.join(words), **_manner(event, timeout_seconds)}
+    return {"type": "command", "command": shlex.join(words), **_timeout_fields(event, timeout_seconds)}
 
 
 def http_hook(event: str, timeout_seconds: int, settings: Settings) -> dict[str, Any]:
-    """A hook that calls the bridge itself; the key stays in the environment."""
+    """A hook that calls the bridge over HTTP; the key stays in the environment."""
     wait = "" if event == "PostToolUse" else f"?timeout={timeout_seconds}"
     return {
         "type": "http",
         "url": f"{settings.url}/api/v1/rooms/{settings.room}/hooks/claude-code{wait}",
         "headers": {"Authorization": "Bearer $ASK_BRIDGE_KEY"},
         "allowedEnvVars": ["ASK_BRIDGE_KEY"],
-        **_manner(event, timeout_seconds),
+        **_timeout_fields(event, timeout_seconds),
     }
 
 
-def _manner(event: str, timeout_seconds: int) -> dict[str, Any]:
-    """How long Claude Code lets the hook run, and what it shows meanwhile."""
+def _timeout_fields(event: str, timeout_seconds: int) -> dict[str, Any]:
+    """How long Claude Code lets the hook run, and what it shows during that time."""
     if event == "PostToolUse":
         return {"timeout": REPORT_TIMEOUT_SECONDS}
     return {"statusMessage": STATUS_MESSAGE, "timeout": timeout_seconds + MARGIN_SECONDS}
 
 
 def _own_command() -> list[str]:
-    """How this very program was started, so that it is found from any folder and with any PATH."""
+    """The command that started this program, so that it works from any folder and with any PATH."""
     program = os.path.abspath(sys.argv[0])
     name = os.path.basename(program)
     if name == "ask-bridge" and os.access(program, os.X_OK):
@@ -83,20 +83,20 @@ def _own_command() -> list[str]:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if os.path.basename(root) in ("site-packages", "dist-packages"):
         return [sys.executable, "-m", "bridge_client"]
-    # From a source tree: Python finds the package only there.
+    # From a source tree: Python finds the package only with this path.
     return ["env", f"PYTHONPATH={root}", sys.executable, "-m", "bridge_client"]
 
 
-# ---- the settings as an object ---------------------------------------------------------------------------
+# ---- content ---------------------------------------------------------------------------
 
 
 def with_hooks(settings: dict[str, Any], wanted: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """The same settings with exactly these hooks of ours, each where one of ours stood or at the end."""
+    """The settings with exactly these hooks of Ask Bridge, each in its old place or at the end."""
     changed = copy.deepcopy(settings)
     hooks = changed.setdefault("hooks", {})
     for event in EVENTS:
         groups = _groups_with(hooks.get(event, []), wanted.get(event))
-        # What was empty before we came stays, what is empty because we left goes.
+        # A list that was empty before stays; one that becomes empty by this change goes.
         if groups or hooks.get(event) == []:
             hooks[event] = groups
         else:
@@ -109,12 +109,12 @@ def with_hooks(settings: dict[str, Any], wanted: Mapping[str, dict[str, Any]]) -
 def _groups_with(groups: list[dict[str, Any]], hook: dict[str, Any] | None) -> list[dict[str, Any]]:
     changed = []
     for group in groups:
-        if group.get("matcher") == TOOL and group["hooks"] and all(map(is_ours, group["hooks"])):
-            # Ours alone, from before the hook knew a second tool.
+        if group.get("matcher") == TOOL and group["hooks"] and all(map(is_own, group["hooks"])):
+            # A group of an older version, which knew only one tool.
             group = {**group, "matcher": MATCHER}
         kept = []
         for each in group["hooks"]:
-            if not is_ours(each):
+            if not is_own(each):
                 kept.append(each)
             elif hook and group.get("matcher") == MATCHER:
                 kept.append(hook)
@@ -125,23 +125,23 @@ def _groups_with(groups: list[dict[str, Any]], hook: dict[str, Any] | None) -> l
 
 
 def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:
-    """The same settings without ours, and without the emptiness that leaves."""
+    """The settings without the hooks of Ask Bridge, and without lists that become empty."""
     return with_hooks(settings, {})
 
 
-def is_ours(hook: Any) -> bool:
+def is_own(hook: Any) -> bool:
     if not isinstance(hook, dict):
         return False
     if hook.get("type") == "http":
-        return bool(OUR_ADDRESS.search(str(hook.get("url", ""))))
-    return bool(OUR_COMMAND.search(str(hook.get("command", ""))))
+        return bool(OWN_URL.search(str(hook.get("url", ""))))
+    return bool(OWN_COMMAND.search(str(hook.get("command", ""))))
 
 
-# ---- the settings as a file ------------------------------------------------------------------------------
+# ---- file ------------------------------------------------------------------------------
 
 
 def read(path: str) -> tuple[str, dict[str, Any]]:
-    """The file's text and what it holds; nothing for one that is not there."""
+    """The text and the content of the file; both empty if it does not exist."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -153,30 +153,32 @@ def read(path: str) -> tuple[str, dict[str, Any]]:
         settings = json.loads(text) if text.strip() else {}
         _check_shape(settings)
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} is not as Claude Code has it ({error}); it was left alone") from None
+        raise SettingsError(
+            f"{path} is not a settings file of Claude Code ({error}); it was not changed"
+        ) from None
     return text, settings
 
 
 def _check_shape(settings: Any) -> None:
     if not isinstance(settings, dict) or not isinstance(settings.get("hooks", {}), dict):
-        raise ValueError("no object of settings")
+        raise ValueError("it is not an object of settings")
     for event in EVENTS:
         groups = settings.get("hooks", {}).get(event, [])
         if not isinstance(groups, list) or not all(
             isinstance(group, dict) and isinstance(group.get("hooks"), list) for group in groups
         ):
-            raise ValueError(f"no list of hooks for {event}")
+            raise ValueError(f"{event} is not a list of hooks")
 
 
 def as_text(settings: dict[str, Any], before: str) -> str:
-    """The settings in the manner of the text before: its indentation, its last line break or none."""
+    """The settings as JSON, with the indentation and the final line break of the text before."""
     indented = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
     text = json.dumps(settings, indent=indented.group(1) if indented else 2, ensure_ascii=False)
     return text if before and not before.endswith("\n") else text + "\n"
 
 
 def write(path: str, text: str) -> None:
-    """All of it or nothing; a link stays a link, and the file keeps its mode."""
+    """Replace the file atomically; a link stays a link, and the file keeps its mode."""
     target = os.path.realpath(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     temporary = f"{target}.{os.getpid()}"

@@ -1,68 +1,68 @@
-"""When a child that speaks stream-json is done: it ends only when its stdin is closed."""
+"""Turns of a stream-json child, which exits only when its stdin is closed: after its last turn."""
 
 from __future__ import annotations
 
 import threading
 from typing import Callable
 
-# Whatever was said while the child was at work becomes part of that turn, or begins the next one at once:
-# a child that is silent for so long after a turn has nothing left to do.
+# A message to a busy child becomes part of the current turn, or starts the next one at once. So a child that
+# is silent for so long after a turn has nothing left to do.
 QUIET_SECONDS = 2.0
 
 
 class Turns:
-    """Counts what was said to the child and what it made of it, and hangs up when nothing is left."""
+    """Counts messages and finished turns, and closes the child's stdin when nothing is left to do."""
 
-    def __init__(self, hang_up: Callable[[], None], quiet_seconds: float = QUIET_SECONDS) -> None:
-        self._hang_up = hang_up
+    def __init__(self, close_input: Callable[[], None], quiet_seconds: float = QUIET_SECONDS) -> None:
+        self._close_input = close_input
         self._quiet_seconds = quiet_seconds
         self._lock = threading.Lock()
-        self._said = self._ended = 0
-        self._is_at_work = False
-        self._is_last_input_given = False
+        self._messages = self._turns = 0
+        self._is_busy = False
+        self._is_input_ended = False
         self._timer: threading.Timer | None = None
 
-    def said(self) -> None:
-        """Somebody said something to the child."""
+    def message_sent(self) -> None:
+        """The child got a message."""
         with self._lock:
-            self._said += 1
-            self._works()
+            self._messages += 1
+            self._start_turn()
 
-    def heard(self) -> None:
-        """The child has begun something."""
+    def turn_started(self) -> None:
+        """The child is working on a turn."""
         with self._lock:
-            self._works()
+            self._start_turn()
 
-    def ended(self) -> None:
-        """The child has ended a turn."""
+    def turn_ended(self) -> None:
+        """The child has finished a turn."""
         with self._lock:
-            self._ended += 1
-            self._is_at_work = False
-            self._consider()
+            self._turns += 1
+            self._is_busy = False
+            self._close_if_done()
 
-    def gave_last_input(self) -> None:
-        """Nobody has anything more to say."""
+    def input_ended(self) -> None:
+        """The child gets no more messages."""
         with self._lock:
-            self._is_last_input_given = True
-            self._consider()
+            self._is_input_ended = True
+            self._close_if_done()
 
-    def _works(self) -> None:
-        self._is_at_work = True
+    def _start_turn(self) -> None:
+        self._is_busy = True
         if self._timer:
             self._timer.cancel()
             self._timer = None
 
-    def _consider(self) -> None:
-        if not self._is_last_input_given or (self._said and self._is_at_work):
+    def _close_if_done(self) -> None:
+        if not self._is_input_ended or (self._messages and self._is_busy):
             return
-        if self._ended >= self._said:
-            self._hang_up()
+        if self._turns >= self._messages:
+            self._close_input()
         elif self._timer is None:
-            self._timer = threading.Timer(self._quiet_seconds, self._hang_up_after_silence)
+            self._timer = threading.Timer(self._quiet_seconds, self._close_after_silence)
             self._timer.daemon = True
             self._timer.start()
 
-    def _hang_up_after_silence(self) -> None:
+    def _close_after_silence(self) -> None:
         with self._lock:
-            if not self._is_at_work:
-                self._hang_up()
+            if not self._is_busy:
+                self._close_input()

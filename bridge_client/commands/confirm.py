@@ -1,4 +1,4 @@
-"""Show a change of a file, ask, write it."""
+"""Confirmation of a change to a file: shows the diff, asks, writes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bridge_client.claude_code import settings_file
 def confirm(
     path: str, before: str, after: str, is_agreed: bool, first: Callable[[], None] = lambda: None
 ) -> bool:
-    """Whether the file is as shown now; `first` is done before it is written, and may fail."""
+    """Whether the file was written; `first` runs before it, and may fail."""
     diff = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"{path} now", f"{path} then", lineterm=""
+        before.splitlines(), after.splitlines(), f"{path} (now)", f"{path} (new)", lineterm=""
     )
     print("\n".join(diff), flush=True)
     if not is_agreed:

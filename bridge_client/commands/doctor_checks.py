@@ -1,4 +1,4 @@
-"""What stands between this machine and a room: one check, one line, one sentence to fix it."""
+"""The checks of `ask-bridge doctor`: each has a finding, and a sentence that says how to fix it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from bridge_client.transport.http import Reply, Transport
 from bridge_client.transport.proxies import is_loopback, proxy_for
 from bridge_client.version import __version__
 
-# Times on cards come from the server; more than this and "2 minutes ago" is wrong.
+# Times on cards come from the server: with a larger skew "2 minutes ago" is wrong.
 CLOCK_SKEW_SECONDS = 30
-# An unbuffered stream begins as soon as the request is there; one that needs longer is being held back.
+# An unbuffered stream starts as soon as the request arrives; one that takes longer is buffered by a proxy.
 FIRST_BYTE_SECONDS = 5.0
-# It starts a whole Node program.
+# `claude --version` starts a whole Node program.
 CLAUDE_SECONDS = 20
-# The oldest that these hooks were tried with.
+# The oldest version that the hooks were tested with.
 CLAUDE_VERSION = (2, 1)
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, what was found, and what to do about it if that is not right."""
+    """The name of a check, its finding, and how to fix it if it failed."""
 
     name: str
     found: str
@@ -45,8 +45,8 @@ class Check:
         return line if self.is_ok else f"{line}: {self.fix}"
 
 
-def examine(settings: Settings) -> Iterator[Check]:
-    """All checks that make sense, in the order in which they build on each other."""
+def run_checks(settings: Settings) -> Iterator[Check]:
+    """All checks that make sense, each after those that it depends on."""
     transport = Transport(settings.url, settings.key)
     try:
         started = time.monotonic()
@@ -81,7 +81,7 @@ def _no_address(settings: Settings, error: ClientError) -> Iterator[Check]:
         fix = "give the bridge's address, with the prefix under which the portal has it"
         yield Check("address", str(error), fix)
     else:
-        fix = "check ASK_BRIDGE_URL, and whether the bridge runs and this network reaches it"
+        fix = "check ASK_BRIDGE_URL, and whether the bridge runs and can be reached from this network"
         yield Check("address", str(error) + _through(settings), fix)
 
 
@@ -102,22 +102,22 @@ def _room(transport: Transport, settings: Settings) -> Iterator[Check]:
             fix = "make a new one on the room's Connect page and set ASK_BRIDGE_KEY"
             yield Check("key", "the bridge refuses this key", fix)
         elif error.status == 404:
-            yield Check("key", "the bridge knows this key")
+            yield Check("key", "the bridge accepts this key")
             fix = "a key opens one room only: set ASK_BRIDGE_ROOM to its own"
             yield Check("room", f"{settings.room} is not the room of this key", fix)
         else:
-            yield Check("room", str(error), "look into the bridge's log")
+            yield Check("room", str(error), "look at the bridge's log")
         return
     except ClientError as error:
         yield Check("room", str(error), "try again")
         return
-    yield Check("key", "the bridge knows this key")
+    yield Check("key", "the bridge accepts this key")
     yield Check("room", f"{settings.room} is open to this key")
     yield _streaming(transport, path)
 
 
 def _streaming(transport: Transport, path: str) -> Check:
-    fix = "switch off buffering for streams in the proxy before the bridge (nginx: proxy_buffering off)"
+    fix = "switch off buffering for streams in the proxy in front of the bridge (nginx: proxy_buffering off)"
     started = time.monotonic()
     try:
         with transport.stream(f"{path}/events", headers={}, read_seconds=FIRST_BYTE_SECONDS) as response:
@@ -133,7 +133,7 @@ def _clock(reply: Reply) -> Check:
     try:
         server = parsedate_to_datetime(reply.headers.get("Date", "")).timestamp()
     except (TypeError, ValueError, IndexError):
-        return Check("clock", "the bridge does not tell its time")
+        return Check("clock", "the bridge does not send its time")
     skew = time.time() - server
     if abs(skew) <= CLOCK_SKEW_SECONDS:
         return Check("clock", "this machine and the bridge agree on the time")
@@ -144,7 +144,7 @@ def _clock(reply: Reply) -> Check:
 def _version(transport: Transport) -> Check:
     server = _server_version(transport)
     if server is None:
-        return Check("version", f"client {__version__}; the bridge does not tell its own")
+        return Check("version", f"client {__version__}; the bridge does not send its own")
     if _release(server) == _release(__version__):
         return Check("version", f"client {__version__}, bridge {server}")
     return Check(
@@ -161,7 +161,7 @@ def _server_version(transport: Transport) -> str | None:
 
 
 def _release(version: str) -> list[str]:
-    """Releases that differ in the last number only go together."""
+    """Releases that differ only in the last number are compatible."""
     return version.split(".")[:2]
 
 
@@ -174,10 +174,10 @@ def _claude_code() -> Check:
             [program, "--version"], capture_output=True, text=True, timeout=CLAUDE_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError):
-        return Check("claude", f"{program} does not run", "install Claude Code anew")
+        return Check("claude", f"{program} does not run", "install Claude Code again")
     found = re.match(r"(\d+)\.(\d+)\S*", done.stdout.strip())
     if not found:
-        return Check("claude", f"{program} does not tell its version", "install Claude Code anew")
+        return Check("claude", f"{program} does not print its version", "install Claude Code again")
     if (int(found.group(1)), int(found.group(2))) < CLAUDE_VERSION:
         wanted = ".".join(map(str, CLAUDE_VERSION))
         return Check(

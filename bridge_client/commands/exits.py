@@ -1,10 +1,10 @@
-"""Exit codes of `ask-bridge`: scripts branch on them."""
+"""Exit codes of `ask-bridge`, for scripts."""
 
 OK = 0  # answered, or done
 FAILED = 1
 INVALID = 2  # wrong usage, wrong settings, or a question that the bridge refuses
-DECLINED = 3  # skipped, or asked back
-EXPIRED = 4  # nobody answered in time
+DECLINED = 3  # a person declined or asked back
+EXPIRED = 4  # not answered in time
 UNREACHABLE = 5
 WITHDRAWN = 6
 

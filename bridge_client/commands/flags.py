@@ -1,4 +1,4 @@
-"""Flags that every command which talks to a bridge has."""
+"""Flags of all commands that connect to a bridge."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from bridge_client.commands import terminal_text
 from bridge_client.errors import ClientError
 from bridge_client.settings import Settings
 
-# A month is the longest that a bridge keeps a question's deadline.
+# The longest deadline that a bridge accepts: a month.
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600
 
 
 def add_connection(parser: argparse.ArgumentParser, *, with_room: bool = True) -> None:
     group = parser.add_argument_group("the bridge")
-    group.add_argument("--url", help="its address, with prefix if it has one (ASK_BRIDGE_URL)")
+    group.add_argument("--url", help="its address, with its prefix (ASK_BRIDGE_URL)")
     group.add_argument(
-        "--key", help="the agent key (better in ASK_BRIDGE_KEY or the file: others on this machine see flags)"
+        "--key", help="the agent key (better in ASK_BRIDGE_KEY or the file: other users can see flags)"
     )
     if with_room:
         group.add_argument("--room", help="the room (ASK_BRIDGE_ROOM)")

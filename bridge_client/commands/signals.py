@@ -1,11 +1,12 @@
-"""Being told to stop, as an exception: whoever waits can say goodbye on the way out."""
+"""Stop signals as an exception, so that a wait can be ended before the process exits."""
 
 from __future__ import annotations
 
 import signal
 from types import FrameType
 
-# What Claude Code sends on Esc, on a timeout and when its dialog was faster; Ctrl-C; a terminal that closes.
+# SIGTERM: Claude Code sends it on Esc, on a timeout, and when its dialog was answered first. SIGINT: Ctrl-C.
+# SIGHUP: the terminal was closed.
 STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -19,11 +20,11 @@ class Stopped(BaseException):
 
 
 def raise_stopped() -> None:
-    """From now on the first such signal raises Stopped in the main thread; more of them change nothing."""
+    """Raise Stopped in the main thread on the first such signal; ignore further ones."""
     for name in STOP_SIGNALS:
         # Windows has no SIGHUP.
         number = getattr(signal, name, None)
-        # A process in the background of a script was told to ignore Ctrl-C; so be it.
+        # The shell tells background processes of a script to ignore Ctrl-C; keep that.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
 

@@ -1,4 +1,4 @@
-"""`ask-bridge uninstall claude-code`: takes out exactly what `install` put in."""
+"""`ask-bridge uninstall claude-code`: removes exactly what `install` added."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = settings_file.settings_path(args.scope, os.environ)
+    path = settings_file.path_for(args.scope, os.environ)
     before, current = settings_file.read(path)
     changed = settings_file.without_hooks(current)
     if changed == current:
-        print(f"{path} has no hooks of ours.")
+        print(f"{path} has no hooks of Ask Bridge.")
         return exits.OK
     return (
         exits.OK if confirm(path, before, settings_file.as_text(changed, before), args.yes) else exits.FAILED

@@ -1,4 +1,4 @@
-"""One call of an MCP tool: it asks and waits in a thread, shows signs of life, and ends in time."""
+"""A call of an MCP tool: asks and waits in a thread, reports progress, ends before the client's limit."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 # Where Claude Code names the tool use that a call belongs to …
 TOOL_USE_KEY = "claudecode/toolUseId"
-# … and its session, in the environment that it starts us with.
+# … and its session, in the environment of this process.
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 
-# How soon the usual clients give up: those on the official TypeScript SDK. Claude Code waits for more than a
-# day, but at a terminal it puts a call into the background after 120 seconds, and what comes then must not be
-# taken for a person's word.
+# The time limit of usual clients, which are built on the official TypeScript SDK. Claude Code waits for more
+# than a day, but at a terminal it moves a call to the background after 120 seconds, and the model must not
+# take what comes later for a person's answer.
 LIMIT_SECONDS = 60.0
 CLAUDE_CODE_LIMIT_SECONDS = 115.0
 CLAUDE_CODE = "claude-code"
-# No client has a shorter limit; Claude Code lifts whatever is set below it to this.
+# No client has a shorter limit; Claude Code raises a lower setting to this.
 SHORTEST_LIMIT_SECONDS = 1.0
-# For the way back: an answer that arrives after the client has given up is lost to the model.
+# For the reply: an answer that arrives after the client's limit is lost to the model.
 MARGIN_SECONDS = 5.0
 LARGEST_MARGIN = 0.2
 
@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Limits:
-    """How long one call may take, and how often its client hears from us meanwhile."""
+    """How long one call may take, and how often it reports progress."""
 
     timeout_seconds: float | None = None
     progress_seconds: float = 10.0
 
     def limit_seconds(self, client_name: str, environ: Mapping[str, str]) -> float:
-        """What we were told, else the client's own setting, else what such clients do."""
+        """The flag, else the client's own setting, else the usual limit of such clients."""
         own = _milliseconds(environ.get("MCP_TOOL_TIMEOUT", ""))
         usual = CLAUDE_CODE_LIMIT_SECONDS if client_name == CLAUDE_CODE else LIMIT_SECONDS
         return max(SHORTEST_LIMIT_SECONDS, self.timeout_seconds or own or usual)
@@ -61,12 +61,12 @@ def _milliseconds(text: str) -> float | None:
         number = float(text) / 1000
     except ValueError:
         return None
-    # Neither a nonsense nor a NaN.
+    # Excludes NaN as well.
     return number if number > 0 else None
 
 
 class Call:
-    """What a tool needs while it runs: the room, and a clock."""
+    """A running tool call: its client and its deadlines."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ class Call:
         margin = min(MARGIN_SECONDS, limit * LARGEST_MARGIN)
         self.wait_seconds = limit - margin
         self._deadline = Deadline(self.wait_seconds)
-        # A thread in a connection that hangs may be late; the client is told in time all the same.
+        # A thread whose connection hangs may be late; the MCP client gets a reply in time nevertheless.
         self._end = Deadline(limit - margin / 2)
-        # Half of the time for the question to get through, so that some is left for people.
+        # At most half of the time for retries of the ask, so that some is left for people.
         self._client = make_client(min(PATIENCE_SECONDS, self.wait_seconds / 2))
 
     @property
@@ -99,8 +99,10 @@ class Call:
     async def ask(
         self, questions: Any, agent: str, tool_use_id: str, care: Any = None, *, ends_with_call: bool = False
     ) -> Question:
-        """Put the questions into the room, once per tool use; with the end of the call as its deadline where
-        nobody can wait for the answer afterwards."""
+        """Ask the room, once per tool use.
+
+        With `ends_with_call` the question expires with the call: no later call can fetch the answer.
+        """
         context = gather(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
         deadline = question_deadline(self._deadline.seconds_left) if ends_with_call else None
         return await self._run(
@@ -118,19 +120,19 @@ class Call:
         )
 
     async def remember(self, text: str) -> Outcome:
-        """What was answered to similar questions, whatever happens."""
+        """Earlier answers to similar questions, or the error as an outcome."""
         try:
             return remembered(await self._run(lambda _: self._client.memory(text), "Looking it up"))
         except ClientError as error:
             return failed(error)
 
     async def wait(self, question_id: str, url: str = "", until: Deadline | None = None) -> Result:
-        """What became of the question, or StillOpen when the time is nearly over."""
+        """The result of the question, or StillOpen shortly before the limit."""
         return await self._run(
             lambda cancellation: self._client.wait(
                 question_id,
                 (until or self._deadline).seconds_left,
-                # The model is going to wait again, or the server notices by itself that it does not.
+                # The model will wait again; if it does not, the lease expires by itself.
                 ends_wait=False,
                 cancellation=cancellation,
             ),
@@ -138,9 +140,9 @@ class Call:
         )
 
     async def wait_for_end(self, question: Question) -> Result:
-        """`wait` for a question whose deadline is the end of this call: the bridge says that it has expired.
+        """`wait` for a question whose deadline is the end of this call: the bridge expires it.
 
-        StillOpen only if the bridge says that too late, or nothing.
+        StillOpen only if the bridge replies too late or not at all.
         """
         try:
             return await self.wait(question.id, question.url, self._end)
@@ -148,7 +150,7 @@ class Call:
             return StillOpen(question)
 
     async def settle(self, question_id: str, url: str = "") -> Outcome:
-        """`wait` as an outcome, whatever happens."""
+        """`wait`, with errors as outcomes."""
         try:
             return outcome_of(await self.wait(question_id, url))
         except OutOfTime:
@@ -157,7 +159,7 @@ class Call:
             return failed(error, question_id)
 
     async def _run(self, call: Callable[[Cancellation], T], doing: str) -> T:
-        """Run the call in a thread; it is ended when this coroutine is, by whatever."""
+        """Run the call in a thread; it is cancelled when this coroutine ends early."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -177,7 +179,7 @@ class Call:
                 await self._ctx.session.report_progress(seconds, self.wait_seconds, doing)
                 left = self._end.seconds_left
                 if not left:
-                    raise OutOfTime(f"The bridge has not said anything for {self.wait_seconds:g} seconds")
+                    raise OutOfTime(f"The bridge has not replied for {self.wait_seconds:g} seconds")
                 await asyncio.wait({future}, timeout=min(self._progress_seconds, left))
             return future.result()
         finally:
@@ -186,7 +188,7 @@ class Call:
 
 
 class OutOfTime(Unreachable):
-    """The call's time is over and the bridge has not said anything."""
+    """The time of the call is over and the bridge has not replied."""
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value: T | ClientError) -> None:
@@ -200,6 +202,6 @@ def _hand_over(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], value
         else:
             future.set_result(value)
 
-    # The loop is closed: the client has gone, and nobody wants to know any more.
+    # The loop is closed: the MCP client has disconnected.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(hand_over)

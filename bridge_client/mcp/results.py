@@ -1,4 +1,4 @@
-"""What came of a question, for a model behind an MCP client: typed, and as a text to read."""
+"""Results of MCP tools: JSON data, and the same as a text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bridge_client.claude_code.answers import claude_answers
 from bridge_client.claude_code.decisions import undecided_because
 from bridge_client.claude_code.sentences import (
     DO_NOT_ASK_AGAIN,
-    NOBODY_YET,
+    NO_ANSWER_YET,
     all_names,
     as_name,
     declined_sentence,
     default_sentence,
     expired_sentence,
-    nobody_decided_yet,
+    no_answer_yet_sentence,
     withdrawn_sentence,
 )
 from bridge_client.errors import ClientError, ProblemError
@@ -35,13 +35,13 @@ from bridge_client.results import (
     StillOpen,
 )
 
-# What the caller can put right by asking for something else; everything else is between us and the bridge.
+# Errors that the model can fix by changing its call; all others concern the setup or the network.
 INVALID_STATUSES = (400, 404, 409, 413, 422)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`data` is all there is to know, `text` says it to whoever reads no JSON."""
+    """`data` is complete; `text` is for models whose client passes only texts."""
 
     data: dict[str, Any]
     text: str
@@ -49,10 +49,10 @@ class Outcome:
 
 
 def outcome_of(result: Result) -> Outcome:
-    """A settled question, or one that is still open. Never an invented answer."""
+    """The outcome of a settled or open question. Never an invented answer."""
     question = result.question
     if isinstance(result, StillOpen):
-        return still_open(question.id, question.url, nobody_decided_yet(question))
+        return still_open(question.id, question.url, no_answer_yet_sentence(question))
     data: dict[str, Any] = {"status": question.status, "question_id": question.id}
     if isinstance(result, Answered):
         names = all_names(result.names or ["Somebody"])
@@ -75,8 +75,8 @@ def outcome_of(result: Result) -> Outcome:
     return Outcome({**data, "message": message}, message)
 
 
-def still_open(question_id: str, url: str = "", why: str = NOBODY_YET) -> Outcome:
-    """Nothing was decided so far, and the call's time is over."""
+def still_open(question_id: str, url: str = "", why: str = NO_ANSWER_YET) -> Outcome:
+    """There is no decision yet, and the time of the call is over."""
     message = f"{why}; the question stays open."
     data = {
         "status": "still_open",
@@ -89,7 +89,7 @@ def still_open(question_id: str, url: str = "", why: str = NOBODY_YET) -> Outcom
 
 
 def remembered(memories: Sequence[Memory]) -> Outcome:
-    """Earlier answers, as they were given then."""
+    """Earlier answers to similar questions."""
     answered = [(each, each.question.result) for each in memories]
     found = [(each, result) for each, result in answered if isinstance(result, Answered)]
     data = [
@@ -115,13 +115,13 @@ def failed(error: ClientError, question_id: str = "") -> Outcome:
     """The bridge refused, or could not be reached."""
     data = {"question_id": question_id} if question_id else {}
     if isinstance(error, ProblemError) and error.status in INVALID_STATUSES:
-        message = f"The bridge refused this. {_what_is_wrong(error)}"
+        message = f"The bridge refused this. {_error_lines(error)}"
         return Outcome({"status": "invalid", **data, "message": message}, message, is_error=True)
     message = undecided_because(error).message
     return Outcome({"status": "unreachable", **data, "message": message}, message, is_error=True)
 
 
-def _what_is_wrong(error: ProblemError) -> str:
+def _error_lines(error: ProblemError) -> str:
     fields = [each for each in error.body.get("errors") or [] if isinstance(each, dict)]
     lines = [f"{each.get('field')}: {each.get('message')}" for each in fields]
     return "\n".join([error.detail, *lines])

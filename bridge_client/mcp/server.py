@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import mcp_types as types
     from mcp.server.context import ServerRequestContext
 
-# The card needs a name even if the client says none.
+# The name on the card if the client has none.
 UNNAMED_AGENT = "MCP client"
-# What the bridge takes of a name.
+# The bridge's limit for a name.
 NAME_LENGTH = 80
 
 
@@ -44,7 +44,7 @@ class McpServer:
         self._session_id = os.environ.get(SESSION_VARIABLE) or f"mcp_{os.urandom(12).hex()}"
 
     async def serve(self) -> None:
-        """Until the client closes our stdin."""
+        """Serve until the client closes stdin."""
         from mcp.server.lowlevel import Server
         from mcp.server.stdio import stdio_server
 
@@ -66,7 +66,7 @@ class McpServer:
         """Cancel the calls that still run and end their waits."""
         self._in_flight.end(END_WAIT_SECONDS)
 
-    # ---- what the client calls
+    # ---- tools
 
     async def _list_tools(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -126,11 +126,11 @@ class McpServer:
         return _as_permission(decide(result, tool_input, round(call.wait_seconds)))
 
     def _care(self, asked: Any) -> Any:
-        """A model can ask for more care than it was set up with, never for less."""
+        """The configured care plus what the model asks for: never less than configured."""
         if not isinstance(asked, dict):
-            return asked  # none, or something that the bridge refuses in a sentence for the model
+            return asked  # none, or a value that the bridge refuses with a message for the model
         own = self._settings.care or {}
-        # Nor may it open a question soon to others than those whom our setup wants to be asked first.
+        # If particular people are asked first, the model may not set when others can decide.
         kept = {"escalate_seconds": None} if own.get("first") else {}
         return {**asked, **kept, **own}
 
@@ -144,11 +144,11 @@ def _make_client(settings: Settings, patience_seconds: float) -> Client:
 
 
 def _as_tool_result(outcome: Outcome) -> types.CallToolResult:
-    """A text to read, the data, and the data as a text for clients that know only texts."""
+    """The text, the data, and the data as JSON text for clients that pass only texts."""
     import mcp_types as types
 
     texts = [outcome.text]
-    if not outcome.is_error:  # whose text says it all
+    if not outcome.is_error:  # the text of an error is complete
         texts.append(json.dumps(outcome.data, ensure_ascii=False))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
@@ -158,7 +158,7 @@ def _as_tool_result(outcome: Outcome) -> types.CallToolResult:
 
 
 def _as_permission(decision: Decision) -> types.CallToolResult:
-    """As Claude Code reads it: JSON in one text, and nothing else."""
+    """As Claude Code expects it: one text with JSON."""
     import mcp_types as types
 
     text = json.dumps(permission(decision), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The tools of our MCP server as a client lists them."""
+"""The tools of the MCP server, as a client lists them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTRUCTIONS = (
     f"still_open means that nobody has answered yet: call {WAIT} with its question_id."
 )
 
-# As in Claude's own AskUserQuestion, so that a model asks here as it asks there.
+# As in Claude's own AskUserQuestion, so that a model uses both in the same way.
 _OPTION: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -61,7 +61,7 @@ _QUESTION: dict[str, Any] = {
 }
 
 _NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-# In its long form only: one way to say it is enough for a model.
+# The long form only: a model needs one way to write it.
 _CARE: dict[str, Any] = {
     "type": "object",
     "description": (
@@ -90,7 +90,7 @@ _CARE: dict[str, Any] = {
         "escalate_seconds": {
             "type": "integer",
             "minimum": 1,
-            "description": "Without an answer for so long everybody may decide, not only those asked first.",
+            "description": "After so long without an answer all may decide, not only those asked first.",
         },
     },
     "additionalProperties": False,
@@ -108,7 +108,7 @@ _ANSWER: dict[str, Any] = {
         "selectedOptions": {"type": "array", "items": {"type": "string"}},
         "customInput": {
             "type": ["string", "null"],
-            "description": "A text of their own, beside the options.",
+            "description": "A custom text, in addition to the options.",
         },
         "notes": {"type": ["string", "null"]},
     },
@@ -133,7 +133,7 @@ _OUTCOME: dict[str, Any] = {
         "kind": {
             "type": "string",
             "enum": ["choice", "skip", "reply"],
-            "description": "reply: somebody asks back instead of choosing, and reason is what they wrote.",
+            "description": "reply: a person asks back instead of choosing, and reason is what they wrote.",
         },
         "reason": {"type": "string"},
         "question_id": {"type": "string"},
@@ -146,7 +146,7 @@ _OUTCOME: dict[str, Any] = {
         "by": _PERSON,
         "votes": {
             "type": "array",
-            "description": "Of a question that was asked with care: everybody who chose what was decided.",
+            "description": "Of a question that was asked with care: all votes for what was decided.",
             "items": {"type": "object", "properties": {"by": _PERSON, "at": {"type": "string"}}},
         },
         "via": {"type": "string", "description": "web, terminal, api or default."},
@@ -180,9 +180,9 @@ _MEMORIES: dict[str, Any] = {
     },
 }
 
-# Claude Code hides tools behind a search unless told otherwise; nobody searches for whom to ask.
+# Claude Code hides tools behind a search by default, and a model does not search for a way to ask people.
 _ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
-# Nothing but a card changes, and calls may run side by side.
+# Only a card changes, and calls may run in parallel.
 _HARMLESS = {"readOnlyHint": True, "openWorldHint": True}
 
 TOOLS: list[dict[str, Any]] = [
@@ -251,7 +251,7 @@ TOOLS: list[dict[str, Any]] = [
         "title": "Permission prompt",
         "description": (
             "For Claude Code's --permission-prompt-tool, not for models: answers AskUserQuestion from the "
-            "room and says yes or no to every other tool as this server was told to."
+            "room and allows or denies every other tool as this server was started."
         ),
         "inputSchema": {
             "type": "object",

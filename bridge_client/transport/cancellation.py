@@ -1,4 +1,4 @@
-"""Ending a call from another thread."""
+"""Cancellation: ends a blocking call from another thread."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 
 
 class Cancelled(Exception):
-    """The call was ended by its `Cancellation`; the server has been told where it had to be."""
+    """The call was ended by its `Cancellation`; a wait was ended on the server as well."""
 
 
 class Cancellation:
-    """Ends the call that it was given to, from any thread and at once: its connection is hung up."""
+    """Passed to a call, it ends the call at once from any thread, by shutting down its socket."""
 
     def __init__(self) -> None:
         self._cancelled = threading.Event()
@@ -30,22 +30,22 @@ class Cancellation:
             self._cancelled.set()
             if self._socket is not None:
                 with suppress(OSError):
-                    # Not the method of a TLS socket, which pulls the rug from under its reader.
+                    # Not the method of a TLS socket, which drops the TLS state while another thread reads.
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def check(self) -> None:
-        """Raise Cancelled if that is what happened."""
+        """Raise Cancelled if the call was cancelled."""
         if self.is_cancelled:
             raise Cancelled
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, but not through a cancellation."""
+        """Sleep; a cancellation ends it with Cancelled."""
         self._cancelled.wait(seconds)
         self.check()
 
     @contextmanager
-    def hanging_up(self, connected: socket.socket) -> Iterator[None]:
-        """While the block runs, a cancellation ends what goes over this socket."""
+    def closes(self, connected: socket.socket) -> Iterator[None]:
+        """While the block runs, a cancellation shuts down this socket."""
         with self._lock:
             self._socket = connected
         try:

@@ -1,50 +1,49 @@
-"""The room's timeline as it happens, over as many connections as it takes."""
+"""The event stream of a room: server-sent events, with reconnects."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from http.client import HTTPResponse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge_client.errors import ClientError
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline
+from bridge_client.transport.http import Transport
 from bridge_client.transport.retries import OnRetry, Retries
 
-if TYPE_CHECKING:
-    from bridge_client.client import Client
-
-# The server writes a comment every 15 seconds: after three missing ones the stream is dead.
+# The server sends a comment every 15 seconds: after three missing ones the stream is dead.
 SILENCE_SECONDS = 45
-# What the server itself tells browsers, less a little because we are not many.
+# Shorter than the server's `retry` for browsers, because there are fewer agents than pages.
 REOPEN_SECONDS = 0.5
 
 
 def follow(
-    client: Client, last_event_id: str, cancellation: Cancellation, on_retry: OnRetry | None
+    transport: Transport,
+    path: str,
+    last_event_id: str,
+    cancellation: Cancellation,
+    on_retry: OnRetry | None,
 ) -> Iterator[dict[str, Any]]:
-    """Messages one by one; after a break it goes on behind the last one, so none is missed or repeated."""
+    """Messages one by one; a reconnect resumes after the last one, so none is missed or repeated."""
     retries = Retries(Deadline(None), cancellation, on_retry)
     while True:
         headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
         try:
-            with client.transport.stream(
-                f"{client.room_path}/events",
-                headers=headers,
-                read_seconds=SILENCE_SECONDS,
-                cancellation=cancellation,
+            with transport.stream(
+                path, headers=headers, read_seconds=SILENCE_SECONDS, cancellation=cancellation
             ) as response:
                 for event_id, data in read_events(response):
                     retries.succeeded()
-                    # The greeting has an id and nothing else: a bookmark for whoever is cut off before all.
+                    # The first event has only an id: the cursor if the stream breaks before any message.
                     last_event_id = event_id or last_event_id
                     if data:
                         yield json.loads(data)
         except ClientError as error:
             retries.pause(error)
         else:
-            # Closed in good order, by a server that stops: it will be back, or another one is there.
+            # Closed by a server that stops: it comes back, or another one takes over.
             cancellation.sleep(REOPEN_SECONDS)
 
 
@@ -54,7 +53,7 @@ def read_events(response: HTTPResponse) -> Iterator[tuple[str, str]]:
     while True:
         line = response.readline().decode("utf-8", "replace")
         if not line.endswith("\n"):
-            return  # the end, or an event that was cut in the middle: it comes again
+            return  # the end, or an event that was cut off: the server sends it again
         name, _, value = line.rstrip("\r\n").partition(":")
         value = value[1:] if value.startswith(" ") else value
         if name == "data":

@@ -1,4 +1,4 @@
-"""One request to the bridge and its reply: JSON in and out, typed errors, nothing that tries again."""
+"""HTTP requests to the bridge: JSON in and out, typed errors, no retries."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.proxies import proxy_for
 from bridge_client.version import __version__
 
-# A bridge that takes longer to take a connection is down as far as a person at a terminal can tell.
+# To a person at a terminal, a bridge that accepts no connection for so long is down.
 CONNECT_SECONDS = 5
-# For replies that nobody has to be waited for; a busy bridge needs a fraction of it.
+# For replies that do not wait for a person; a busy bridge needs a fraction of it.
 READ_SECONDS = 15
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply of the 200s."""
+    """A successful reply (2xx)."""
 
     status: int
     headers: HTTPMessage
@@ -33,7 +33,7 @@ class Reply:
 
 
 class Transport:
-    """The way to one bridge with one key."""
+    """Sends requests to one bridge with one key."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
@@ -60,7 +60,7 @@ class Transport:
         read_seconds: float = READ_SECONDS,
         cancellation: Cancellation | None = None,
     ) -> Reply:
-        """The reply if it is one of the 200s, else ProblemError, or Unreachable for none."""
+        """The reply if it is a 2xx, else ProblemError; Unreachable if there is no reply."""
         data = None if body is None else json.dumps(body).encode()
         sent = {"Accept": "application/json", **(headers or {})}
         if data is not None:
@@ -70,7 +70,7 @@ class Transport:
             method, target, data, sent, (connect_seconds, read_seconds), cancellation
         ) as response:
             text = response.read()
-            _refuse_other_than_success(self.url, response, text)
+            _raise_for_status(self.url, response, text)
             return Reply(response.status, response.headers, _as_json(self.url, response, text))
 
     @contextmanager
@@ -82,12 +82,12 @@ class Transport:
         read_seconds: float,
         cancellation: Cancellation | None = None,
     ) -> Iterator[HTTPResponse]:
-        """A reply that is read line by line for as long as it lasts."""
+        """A streaming reply, to be read line by line."""
         sent = {"Accept": "text/event-stream", **headers}
         timeouts = (CONNECT_SECONDS, read_seconds)
         with self._exchange("GET", path, None, sent, timeouts, cancellation) as response:
             if response.status != 200:
-                _refuse_other_than_success(self.url, response, response.read())
+                _raise_for_status(self.url, response, response.read())
             if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
                 raise ProblemError(response.status, "no_stream", f"{self.url} does not stream: it needs ASGI")
             yield response
@@ -113,7 +113,7 @@ class Transport:
                 raise self._unreachable(error, connect_seconds, was_sent=False) from None
             connection.sock.settimeout(read_seconds)
             target = f"{origin}{self._prefix}{path}"
-            with cancellation.hanging_up(connection.sock):
+            with cancellation.closes(connection.sock):
                 try:
                     connection.request(method, target, data, {**self._headers(), **proxy_headers, **headers})
                     with closing(connection.getresponse()) as response:
@@ -123,13 +123,13 @@ class Transport:
                     raise self._unreachable(error, read_seconds, was_sent=True) from None
 
     def _connection(self, connect_seconds: float) -> tuple[HTTPConnection, str, dict[str, str]]:
-        """A connection, what stands before each path on it, and what the proxy wants with each request."""
+        """A connection, the prefix of each path on it, and the headers for the proxy."""
         proxy = proxy_for("https" if self._is_encrypted else "http", self._host)
         host, port = (proxy.host, proxy.port) if proxy else (self._host, self._port)
         if not self._is_encrypted:
             origin = f"http://{self._authority}" if proxy else ""
             return HTTPConnection(host, port, timeout=connect_seconds), origin, proxy.headers if proxy else {}
-        # Reading all the certificates of the machine takes a while: only where there is something to check.
+        # Imported only for https: loading the machine's certificates takes a while.
         import ssl
         from http.client import HTTPSConnection
 
@@ -144,7 +144,7 @@ class Transport:
         return {"Authorization": f"Bearer {self._key}", "User-Agent": f"ask-bridge/{__version__}"}
 
     def _unreachable(self, error: Exception, seconds: float, *, was_sent: bool) -> Unreachable:
-        # Only a certificate that was refused has it.
+        # Only the error about a refused certificate has this attribute.
         not_trusted = getattr(error, "verify_message", "")
         if not_trusted:
             reason = f"its certificate is not trusted ({not_trusted})"
@@ -161,12 +161,12 @@ class Transport:
         )
 
 
-def _refuse_other_than_success(url: str, response: HTTPResponse, text: bytes) -> None:
+def _raise_for_status(url: str, response: HTTPResponse, text: bytes) -> None:
     status = response.status
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
-        # Not followed: the key must not go wherever somebody points.
+        # Not followed: the key must not be sent to another address.
         target = response.headers.get("Location", "another address")
         detail = f"{url} redirects to {target}: give the bridge's own address"
         raise ProblemError(status, "redirect", detail)
@@ -175,7 +175,7 @@ def _refuse_other_than_success(url: str, response: HTTPResponse, text: bytes) ->
     except ValueError:
         body = {}
     if not isinstance(body, dict) or "detail" not in body:
-        # Not ours: a proxy's page, or somebody else's server.
+        # Not a reply of a bridge: a proxy's page, or another server.
         body = {"code": f"http_{status}", "detail": f"{url} answered {status} {response.reason}"}
     raise ProblemError(
         status,

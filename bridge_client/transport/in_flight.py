@@ -1,4 +1,4 @@
-"""Calls under way: each in a thread of its own, ended one by one or all together."""
+"""Calls in flight: each in its own thread, cancelled one by one or all together."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from bridge_client.transport.cancellation import Cancellation, Cancelled
 
 
 class InFlight:
-    """The calls of this process that somebody waits for, by name."""
+    """The running calls of this process, by name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._calls: dict[str, tuple[threading.Thread, Cancellation]] = {}
-        self._is_over = False
+        self._is_ended = False
 
     @property
     def is_empty(self) -> bool:
         return not self._calls
 
     def start(self, name: str, call: Callable[[Cancellation], None]) -> bool:
-        """Run the call; False if one of that name is under way already, or all of them were ended."""
+        """Run the call in a thread; False if one of that name runs already, or after `end`."""
         cancellation = Cancellation()
 
         def run() -> None:
@@ -34,27 +34,27 @@ class InFlight:
                 with self._lock:
                     del self._calls[name]
 
-        # A daemon: a connection that hangs must not keep the process from ending.
+        # A daemon: a connection that hangs must not keep the process alive.
         thread = threading.Thread(target=run, daemon=True)
         with self._lock:
-            if self._is_over or name in self._calls:
+            if self._is_ended or name in self._calls:
                 return False
             self._calls[name] = (thread, cancellation)
         thread.start()
         return True
 
     def cancel(self, name: str) -> None:
-        """End this call if it is still under way; the server is told that nobody waits any more."""
+        """Cancel this call if it still runs; a wait of it ends on the server as well."""
         with self._lock:
             found = self._calls.get(name)
         if found:
             found[1].cancel()
 
     def end(self, seconds: float) -> None:
-        """End all calls for good, and give them this long for their goodbyes."""
+        """Cancel all calls, accept no more, and give them this long to end their waits."""
         deadline = time.monotonic() + seconds
         with self._lock:
-            self._is_over = True
+            self._is_ended = True
             calls = list(self._calls.values())
         for _, cancellation in calls:
             cancellation.cancel()

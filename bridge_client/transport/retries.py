@@ -1,4 +1,4 @@
-"""When to try again, how long to pause before it, and when to give up."""
+"""Retries: which errors are worth one, the backoff before it, and when to give up."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from bridge_client.errors import ClientError, ProblemError, Unreachable
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline
 
-# A bridge that restarts, a proxy without a bridge behind it, a key that asked too fast: all of them pass.
-PASSING_STATUSES = (429, 502, 503, 504)
-# Refused before anything was changed, so that even a call that must not happen twice can be repeated.
+# Temporary: a bridge that restarts, a proxy without a bridge behind it, a key over its rate limit.
+TEMPORARY_STATUSES = (429, 502, 503, 504)
+# Refused before any change, so that even a call that must not happen twice can be retried.
 UNTOUCHED_STATUSES = (429, 503)
-# But for this one: a database that goes away in the middle of a commit may have made it.
+# Except with this code: a database that goes away during a commit may have committed.
 UNCERTAIN_CODE = "database_unavailable"
 
-# The first pause is shorter than anybody notices. Pauses double up to the longest, which is long enough that
-# a thousand agents do not keep a bridge from getting up. With the second that a bridge asks for on top of it,
-# whoever waits is back within 5 seconds of the bridge's return.
+# The first pause is too short to notice. Pauses double up to the longest, which is long enough that a
+# thousand agents do not overload a bridge that starts. Together with the second that a bridge asks for in
+# Retry-After, an agent is back within 5 seconds of the bridge's return.
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 3.0
 
@@ -26,7 +26,7 @@ OnRetry = Callable[[ClientError], None]
 
 
 class Retries:
-    """The pauses between the tries of one call."""
+    """The backoff between the tries of one call."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class Retries:
         self._failures = 0
 
     def pause(self, error: ClientError, *, is_repeatable: bool = True) -> None:
-        """Sleep until it is time for the next try, or raise the error if there is none."""
-        if not _may_pass(error, is_repeatable):
+        """Sleep until the next try, or raise the error if there is none."""
+        if not _is_temporary(error, is_repeatable):
             raise error
         seconds = self._pause_seconds(error)
         if seconds >= self._deadline.seconds_left:
@@ -52,23 +52,23 @@ class Retries:
         self._cancellation.sleep(seconds)
 
     def succeeded(self) -> None:
-        """The outage is over: the next one begins with a short pause again."""
+        """Reset the backoff: the next outage begins with a short pause again."""
         self._failures = 0
 
     def _pause_seconds(self, error: ClientError) -> float:
         longest = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 << min(self._failures, 10)))
-        # From the half to the whole of it, so that agents cut off together do not come back together.
+        # Jitter from half to all of it, so that agents cut off together do not come back together.
         seconds = longest * (0.5 + os.urandom(1)[0] / 510)
         if isinstance(error, ProblemError) and error.retry_after_seconds is not None:
             return error.retry_after_seconds + seconds
         return seconds
 
 
-def _may_pass(error: ClientError, is_repeatable: bool) -> bool:
+def _is_temporary(error: ClientError, is_repeatable: bool) -> bool:
     if isinstance(error, Unreachable):
         return not error.is_permanent and (is_repeatable or not error.was_sent)
     if isinstance(error, ProblemError):
         if not is_repeatable and error.code == UNCERTAIN_CODE:
             return False
-        return error.status in (PASSING_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
+        return error.status in (TEMPORARY_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
     return False

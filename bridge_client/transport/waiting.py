@@ -1,4 +1,4 @@
-"""Waiting for an answer: long-polls one after the other, over restarts, and a goodbye at the end."""
+"""Waiting for an answer: one long-poll after another, over restarts of the bridge."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.http import READ_SECONDS, Transport
 from bridge_client.transport.retries import OnRetry, Retries
 
-# Below the 60 seconds after which servers and proxies cut a silent connection, and the server's own 55.
+# Below the 60 seconds after which proxies cut a silent connection, and below the server's own 55.
 POLL_SECONDS = 50.0
-# Never shorter: a proxy that cuts after less is broken for everything else as well.
+# The minimum: a proxy that cuts earlier is broken for other requests as well.
 SHORTEST_POLL_SECONDS = 5.0
-# A wait that was held for so long had reached the bridge: what ends it is an outage of its own.
+# A wait that was held for so long had reached the bridge. If it breaks, that is a new outage.
 HELD_SECONDS = 1.0
-# A bridge under WSGI cannot hold a wait and replies at once: look again about as often as a page does.
-LOOK_AGAIN_SECONDS = 2.0
-# What somebody who pressed Esc puts up with; the server would notice by itself within half a minute.
+# A bridge under WSGI cannot hold a wait and replies at once: poll about as often as a page does.
+POLL_AGAIN_SECONDS = 2.0
+# How long a person who pressed Esc may have to wait; the lease expires within half a minute anyway.
 END_WAIT_SECONDS = 2.0
 
 
@@ -54,7 +54,7 @@ def wait_until_settled(
         except ClientError as error:
             lasted = time.monotonic() - started
             if SHORTEST_POLL_SECONDS < lasted < seconds:
-                # A proxy without patience: stay below it, so that people do not see us come and go.
+                # A proxy with a short timeout: stay below it, so that the card does not flicker.
                 longest = max(SHORTEST_POLL_SECONDS, lasted * 0.8)
             if lasted > HELD_SECONDS and isinstance(error, Unreachable) and error.was_sent:
                 retries.succeeded()
@@ -64,14 +64,14 @@ def wait_until_settled(
         question = Question.from_wire(reply.body)
         if not question.is_open or not deadline.seconds_left:
             return question
-        if time.monotonic() - started < min(seconds, LOOK_AGAIN_SECONDS):
-            cancellation.sleep(min(LOOK_AGAIN_SECONDS, deadline.seconds_left))
+        if time.monotonic() - started < min(seconds, POLL_AGAIN_SECONDS):
+            cancellation.sleep(min(POLL_AGAIN_SECONDS, deadline.seconds_left))
 
 
 def end_wait(transport: Transport, question_id: str) -> None:
-    """Tell the server that nobody waits any more: best effort, and never longer than its time."""
+    """Tell the server that this agent waits no more: best effort, within END_WAIT_SECONDS."""
 
-    def say() -> None:
+    def send() -> None:
         with suppress(ClientError):
             transport.request(
                 "DELETE",
@@ -80,7 +80,7 @@ def end_wait(transport: Transport, question_id: str) -> None:
                 read_seconds=END_WAIT_SECONDS,
             )
 
-    # In a thread, because not even a name lookup may hold us up.
-    thread = threading.Thread(target=say, daemon=True)
+    # In a thread, because even a name lookup may block for longer.
+    thread = threading.Thread(target=send, daemon=True)
     thread.start()
     thread.join(END_WAIT_SECONDS)

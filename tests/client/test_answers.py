@@ -16,7 +16,7 @@ from bridge_client import (
     StillOpen,
     Withdrawn,
 )
-from bridge_client.claude_code.answers import NOT_ANSWERED_THERE, choices_from_claude
+from bridge_client.claude_code.answers import NOT_ANSWERED, choices_from_claude
 from bridge_client.claude_code.decisions import Allow, Deny, Undecided, decide
 from bridge_client.commands import exits
 from bridge_client.commands.outcome import report
@@ -217,7 +217,7 @@ def test_notes_come_back() -> None:
 
 @pytest.mark.parametrize("answer", [None, "", "  ", 7, []])
 def test_what_was_passed_over_in_the_terminal_says_so(answer: Any) -> None:
-    assert back(answer).custom_input == NOT_ANSWERED_THERE
+    assert back(answer).custom_input == NOT_ANSWERED
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_votes_that_do_not_agree_are_no_answer(
     person.answer(question, "SQLite")
     done = command.run("wait", question["id"], "--timeout", "0")
     assert (done.returncode, done.stdout) == (4, "")
-    assert "too few people agree so far; go on with" in done.stderr
+    assert "too few people agree so far; wait again with" in done.stderr
 
 
 def test_flags_say_who_is_asked_first_for_how_long_and_what_can_be_undone(

@@ -234,7 +234,7 @@ def test_a_file_that_is_not_understood_is_left_alone(command: Command, user_file
     write(user_file, text)
     done = install(command, "--yes")
     assert done.returncode == 2
-    assert "left alone" in done.stderr
+    assert "it was not changed" in done.stderr
     assert user_file.read_text() == text
 
 
@@ -260,4 +260,4 @@ def test_claude_codes_other_folder_is_heeded(command: Command, user_file: Path, 
 def test_there_may_be_nothing_to_take_out(command: Command, user_file: Path) -> None:
     done = uninstall(command)
     assert (done.returncode, user_file.exists()) == (0, False)
-    assert "no hooks of ours" in done.stdout
+    assert "no hooks of Ask Bridge" in done.stdout

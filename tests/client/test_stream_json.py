@@ -483,21 +483,21 @@ def test_a_missing_program_is_told_in_one_sentence(command: Command) -> None:
 def test_messages_that_became_one_turn_are_over_after_a_silence() -> None:
     done = threading.Event()
     turns = Turns(done.set, quiet_seconds=0.05)
-    turns.said()
-    turns.said()
-    turns.gave_last_input()
-    turns.ended()
+    turns.message_sent()
+    turns.message_sent()
+    turns.input_ended()
+    turns.turn_ended()
     assert done.wait(PATIENCE_SECONDS)
 
 
 def test_a_turn_that_begins_during_the_silence_is_waited_for() -> None:
     hung_up: list[str] = []
     turns = Turns(lambda: hung_up.append("now"), quiet_seconds=PATIENCE_SECONDS)
-    turns.said()
-    turns.said()
-    turns.gave_last_input()
-    turns.ended()
-    turns.heard()
+    turns.message_sent()
+    turns.message_sent()
+    turns.input_ended()
+    turns.turn_ended()
+    turns.turn_started()
     assert hung_up == []
-    turns.ended()
+    turns.turn_ended()
     assert hung_up == ["now"]
