@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from bridge_client.commands import exits, terminal_text
-from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
+from bridge_client.errors import ClientError
 from bridge_client.version import __version__
 
 # Only the module of the command that runs is imported: a hook is a new process each time.
@@ -103,18 +103,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.OK
     except ClientError as error:
         terminal_text.remark(str(error))
-        return exit_code_of(error)
-
-
-def exit_code_of(error: ClientError) -> int:
-    """The exit code for this error."""
-    if isinstance(error, Unreachable):
-        return exits.UNREACHABLE
-    if isinstance(error, SettingsError):
-        return exits.INVALID
-    if isinstance(error, ProblemError):
-        if error.status in (429, 502, 503, 504):
-            return exits.UNREACHABLE
-        if error.status in (400, 413, 422) or error.code == "idempotency_conflict":
-            return exits.INVALID
-    return exits.FAILED
+        return exits.code_of(error)

@@ -67,10 +67,17 @@ def _read_line(path: str) -> str:
 def last_assistant_text(transcript_path: str) -> str:
     """The last text of the agent in a Claude Code transcript; only its end if it is long."""
     for line in reversed(_tail(transcript_path).split(b"\n")):
-        text = _assistant_text(line)
+        text = shortened(_assistant_text(line))
         if text:
-            return text if len(text) <= TEXT_LENGTH else "…" + text[-(TEXT_LENGTH - 1) :]
+            return text
     return ""
+
+
+def shortened(text: str) -> str:
+    """The text as the server accepts it, without NUL and lone surrogates; only its end if it is long."""
+    # JSON allows lone surrogates, UTF-8 does not.
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    return text if len(text) <= TEXT_LENGTH else "…" + text[-(TEXT_LENGTH - 1) :]
 
 
 def _tail(path: str) -> bytes:
@@ -96,15 +103,10 @@ def _assistant_text(line: bytes) -> str:
     message: Any = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
-        return _storable(content)
+        return content
     texts = [
         block["text"]
         for block in (content if isinstance(content, list) else [])
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
     ]
-    return _storable("\n\n".join(texts))
-
-
-def _storable(text: str) -> str:
-    """Without what the server refuses: NUL, and lone surrogates, which JSON allows but UTF-8 does not."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    return "\n\n".join(texts)

@@ -103,7 +103,7 @@ def next_tool_use_id(envelope: Mapping[str, Any]) -> str:
     return f"{derived_tool_use_id(envelope)}_{os.urandom(8).hex()}"
 
 
-# ---- output ----------------------------------------------------------------------------------------
+# ---- output ----------------------------------------------------------------------------------------------
 
 
 def output(event: str, decision: Decision, is_headless: bool = False) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def _permission_request(decision: Allow | Deny) -> dict[str, Any]:
     return {"decision": {"behavior": "allow", "updatedInput": decision.updated_input}}
 
 
-# ---- reports ------------------------------------------------------------------------------------
+# ---- reports ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from bridge_client.claude_code.answers import claude_answers, questions_of
 from bridge_client.claude_code.child import StreamChild, lines_from, parsed
-from bridge_client.claude_code.context import TEXT_LENGTH, gather
+from bridge_client.claude_code.context import gather, shortened
 from bridge_client.claude_code.decisions import Allow, Decision, decide, undecided_because
 from bridge_client.claude_code.envelopes import AGENT, TOOLS
 from bridge_client.claude_code.permissions import other_tool, permission
@@ -189,10 +189,8 @@ class Relay:
         return decide(result, tool_input, timeout_seconds), answers
 
     def _context(self) -> dict[str, str]:
-        # Without what the server refuses: NUL, and lone surrogates, which JSON allows.
-        text = self._last_text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
-        short = text if len(text) <= TEXT_LENGTH else "…" + text[-(TEXT_LENGTH - 1) :]
-        return {**gather(self._cwd), **({"text": short} if short else {})}
+        text = shortened(self._last_text)
+        return {**gather(self._cwd), **({"text": text} if text else {})}
 
     def _respond(self, request_id: str, decision: Decision) -> None:
         response = {"subtype": "success", "request_id": request_id, "response": permission(decision)}

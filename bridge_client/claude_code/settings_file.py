@@ -87,7 +87,7 @@ def _own_command() -> list[str]:
     return ["env", f"PYTHONPATH={root}", sys.executable, "-m", "bridge_client"]
 
 
-# ---- content ---------------------------------------------------------------------------
+# ---- content ---------------------------------------------------------------------------------------------
 
 
 def with_hooks(settings: dict[str, Any], wanted: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def is_own(hook: Any) -> bool:
     return bool(OWN_COMMAND.search(str(hook.get("command", ""))))
 
 
-# ---- file ------------------------------------------------------------------------------
+# ---- file ------------------------------------------------------------------------------------------------
 
 
 def read(path: str) -> tuple[str, dict[str, Any]]:

@@ -14,7 +14,6 @@ from typing import Any
 from bridge_client.claude_code import context, envelopes
 from bridge_client.claude_code.decisions import Decision, Undecided, undecided_because
 from bridge_client.claude_code.hook import HookCall, Refusal, report
-from bridge_client.cli import exit_code_of
 from bridge_client.client import Client
 from bridge_client.commands import exits, flags, terminal_text
 from bridge_client.commands.signals import Stopped
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             _print_decision(call, undecided)
         # An unreachable bridge will be back, and a refused question is one for the agent's own dialog. A
         # wrong setup is an error, which the terminal shows.
-        is_away = exit_code_of(error) == exits.UNREACHABLE
+        is_away = exits.code_of(error) == exits.UNREACHABLE
         return exits.OK if is_away or _is_refused(error) or args.headless else exits.FAILED
     except Stopped:
         pass  # the wait is ended; Claude Code does not read the output of a stopped hook
