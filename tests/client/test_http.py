@@ -1,4 +1,4 @@
-"""The way to the bridge: prefixes, proxies, certificates, and everything that is not the bridge."""
+"""HTTP requests: prefixes, certificates, and replies that do not come from a bridge."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from bridge_client import Client, ProblemError, Unreachable
-from bridge_client.errors import SettingsError
-from bridge_client.transport.proxies import proxy_for
 from tests.actors import Agent
 from tests.client.certificates import make_certificate
 from tests.client.loopback import Front, reply, tunnel
@@ -61,42 +59,6 @@ def test_other_peoples_json_is_not_taken_for_a_question(bridge: World, make_clie
     assert reply.body == {"status": "ok"}
     with pytest.raises(ProblemError, match="not a question"):
         type(client.ask(GO_ON)).from_wire(reply.body)
-
-
-# ---- proxies ---------------------------------------------------------------------------------------------
-
-
-def test_a_proxy_from_the_environment_is_used(front: Front, make_client, agent: Agent, monkeypatch) -> None:
-    monkeypatch.setenv("http_proxy", front.url.replace("http://", "http://ana:pass%20word@"))
-    question = make_client("http://bridge.test").ask(GO_ON)
-    (request,) = front.requests
-    assert request.target == f"http://bridge.test{agent.path}/questions"
-    assert request.headers["host"] == "bridge.test"
-    assert request.headers["proxy-authorization"] == "Basic YW5hOnBhc3Mgd29yZA=="
-    assert agent.read(question.id)["status"] == "open"
-
-
-def test_this_machine_itself_is_never_reached_through_a_proxy(
-    bridge: World, make_client, monkeypatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    assert make_client(f"http://127.0.0.1:{bridge.site.port}").ask(GO_ON).is_open
-    assert make_client(f"http://localhost:{bridge.site.port}").ask(GO_ON).is_open
-
-
-def test_exceptions_from_the_proxy_are_heeded(monkeypatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
-    monkeypatch.setenv("no_proxy", "intern.test,.corp.test")
-    assert proxy_for("https", "portal.test").port == 3128
-    assert proxy_for("https", "intern.test") is None
-    assert proxy_for("https", "ask.corp.test") is None
-    assert proxy_for("http", "portal.test") is None
-
-
-def test_a_proxy_that_we_cannot_speak_to_is_told(monkeypatch) -> None:
-    monkeypatch.setenv("https_proxy", "socks5://proxy.test:1080")
-    with pytest.raises(SettingsError, match="https_proxy"):
-        proxy_for("https", "portal.test")
 
 
 # ---- certificates ----------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from bridge_client import Client, settings
 from bridge_client.sdk import ask_bridge_can_use_tool
 from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
+from tests.client.test_claude import FAKE, ask
 from tests.client.test_hook import envelope, hook_output
-from tests.client.test_mcp_server import ASK, connected
-from tests.client.test_stream_json import FAKE, ask
+from tests.client.test_mcp import ASK, connected
 from tests.world import World
 
 WINDOW_SECONDS = 1

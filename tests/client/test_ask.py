@@ -1,4 +1,4 @@
-"""`ask-bridge ask`, `wait` and `withdraw`: what they print, and the exit code that scripts branch on."""
+"""`ask-bridge ask`: its output, and its exit code for scripts."""
 
 import json
 import signal
@@ -196,25 +196,6 @@ def test_one_key_asks_once(command: Command, agent: Agent, person: Person) -> No
         ends(process)
     done = command.run(*GO_ON, "--idempotency-key", "deploy-7")
     assert (done.returncode, done.stdout) == (0, "Yes\n")
-
-
-def test_wait_comes_back_for_the_answer(command: Command, agent: Agent, person: Person) -> None:
-    question = agent.ask()
-    done = command.run("wait", question["id"], "--timeout", "0.3", ASK_BRIDGE_ROOM="")
-    assert (done.returncode, done.stdout) == (4, "")
-    assert f"ask-bridge wait {question['id']}" in done.stderr
-    person.answer(question, "SQLite")
-    done = command.run("wait", question["id"])
-    assert (done.returncode, done.stdout) == (0, "SQLite\n")
-    eventually(lambda: agent.read(question["id"])["delivered_at"])
-
-
-def test_an_answered_question_cannot_be_withdrawn(command: Command, agent: Agent, person: Person) -> None:
-    question = agent.ask()
-    person.answer(question, "SQLite")
-    done = command.run("withdraw", question["id"])
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "answered already" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

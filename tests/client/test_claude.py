@@ -1,4 +1,4 @@
-"""`ask-bridge claude`: a child that speaks stream-json, a caller, and people who click."""
+"""`ask-bridge claude`: a stream-json child, its caller, and the people in the room."""
 
 import json
 import os
@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from bridge_client import SettingsError
-from bridge_client.claude_code import command_line
-from bridge_client.claude_code.turns import Turns
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
 from tests.client.people import skip, submit
 
 FAKE = Path(__file__).with_name("fake_claude.py")
+
 Json = dict[str, Any]
 
 
@@ -428,41 +426,13 @@ def test_a_reader_that_leaves_ends_the_child(claude: Path, command: Command) -> 
     assert "Traceback" not in errors
 
 
-# ---- the command line of the child -----------------------------------------------------------------------
-
 ADDED = [
     *("--verbose", "--input-format", "stream-json"),
     *("--output-format", "stream-json", "--permission-prompt-tool", "stdio"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("given", "arguments", "prompt"),
-    [
-        ([], ["--print", *ADDED], ""),
-        (["-p", "Go"], [*ADDED, "-p"], "Go"),
-        (["--print", "Go", "--model", "opus"], [*ADDED, "--print", "--model", "opus"], "Go"),
-        (["Go", "--model", "opus"], ["--print", *ADDED, "--model", "opus"], "Go"),
-        (["-p", "--model", "opus"], [*ADDED, "-p", "--model", "opus"], ""),
-        (["-p", *ADDED], ["-p", *ADDED], ""),
-        (
-            ["-p", "--output-format=stream-json"],
-            ["--verbose", *ADDED[1:3], *ADDED[5:], "-p", "--output-format=stream-json"],
-            "",
-        ),
-    ],
-)
-def test_what_the_child_needs_is_added_and_the_prompt_taken_out(
-    claude: Path, given: list[str], arguments: list[str], prompt: str
-) -> None:
-    built = command_line.build(str(claude), given)
-    assert built.arguments == [str(claude), *arguments]
-    assert built.prompt == prompt
-
-
-def test_another_format_is_refused(claude: Path) -> None:
-    with pytest.raises(SettingsError, match="leave --output-format json out"):
-        command_line.build(str(claude), ["-p", "Go", "--output-format", "json"])
+# ---- the command line of the child -----------------------------------------------------------------------
 
 
 def test_the_arguments_reach_the_child(start: Start) -> None:
@@ -475,29 +445,3 @@ def test_a_missing_program_is_told_in_one_sentence(command: Command) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "install Claude Code" in done.stderr
-
-
-# ---- when the child is done ------------------------------------------------------------------------------
-
-
-def test_messages_that_became_one_turn_are_over_after_a_silence() -> None:
-    done = threading.Event()
-    turns = Turns(done.set, quiet_seconds=0.05)
-    turns.message_sent()
-    turns.message_sent()
-    turns.input_ended()
-    turns.turn_ended()
-    assert done.wait(PATIENCE_SECONDS)
-
-
-def test_a_turn_that_begins_during_the_silence_is_waited_for() -> None:
-    hung_up: list[str] = []
-    turns = Turns(lambda: hung_up.append("now"), quiet_seconds=PATIENCE_SECONDS)
-    turns.message_sent()
-    turns.message_sent()
-    turns.input_ended()
-    turns.turn_ended()
-    turns.turn_started()
-    assert hung_up == []
-    turns.turn_ended()
-    assert hung_up == ["now"]
