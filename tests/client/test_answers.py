@@ -45,21 +45,21 @@ def back(answer: Any, annotation: Any = None, prompt: int = 1) -> Choice:
         ("Units", [], "Units"),
     ],
 )
-def test_joined_labels_are_taken_apart(answer: Any, labels: list[str], custom: str | None) -> None:
+def test_joined_labels_are_split(answer: Any, labels: list[str], custom: str | None) -> None:
     choice = back(answer)
     assert (choice.selected_options, choice.custom_input) == (labels, custom)
 
 
-def test_a_single_choice_is_never_taken_apart() -> None:
+def test_a_single_choice_is_never_split() -> None:
     assert back("PostgreSQL", prompt=0).selected_options == ["PostgreSQL"]
     assert back("PostgreSQL, SQLite", prompt=0).custom_input == "PostgreSQL, SQLite"
 
 
-def test_notes_come_back() -> None:
+def test_notes_are_kept() -> None:
     assert back("Unit", {"notes": "quickly"}).notes == "quickly"
     assert back("Unit", "strange").notes is None
 
 
 @pytest.mark.parametrize("answer", [None, "", "  ", 7, []])
-def test_what_was_passed_over_in_the_terminal_says_so(answer: Any) -> None:
+def test_a_question_without_an_answer_is_marked(answer: Any) -> None:
     assert back(answer).custom_input == NOT_ANSWERED

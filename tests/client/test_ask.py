@@ -36,7 +36,7 @@ def test_the_answer_is_printed(command: Command, agent: Agent, person: Person) -
     assert question["context"]["cwd"] == str(command.folder)
 
 
-def test_several_labels_come_one_a_line_and_notes_beside_them(
+def test_labels_are_printed_one_per_line_and_notes_to_stderr(
     command: Command, agent: Agent, person: Person
 ) -> None:
     with command.start(*GO_ON, "--multi", "--option", "Maybe") as process:
@@ -74,7 +74,7 @@ def test_several_questions_come_from_stdin(command: Command, agent: Agent, perso
     assert question["expires_at"]
 
 
-def test_a_list_of_questions_will_do(command: Command, agent: Agent, person: Person) -> None:
+def test_a_list_of_questions_is_accepted(command: Command, agent: Agent, person: Person) -> None:
     with command.start("ask", "-", stdin=[{"question": "Deploy?", "options": ["Yes", "No"]}]) as process:
         person.answer(open_question(agent), "No")
         assert ends(process)[:2] == (0, "No\n")
@@ -199,7 +199,7 @@ def test_one_key_asks_once(command: Command, agent: Agent, person: Person) -> No
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_whoever_stops_it_frees_the_card(
+def test_a_stop_signal_ends_the_wait(
     front: Front, agent: Agent, make_command: Callable[..., Command], number: int, expected: int
 ) -> None:
     with make_command(front.url, agent).start(*GO_ON) as process:
@@ -251,9 +251,7 @@ def test_votes_that_do_not_agree_are_no_answer(
     assert "too few people agree so far; wait again with" in done.stderr
 
 
-def test_flags_say_who_is_asked_first_for_how_long_and_what_can_be_undone(
-    command: Command, agent: Agent
-) -> None:
+def test_flags_set_the_care_of_the_question(command: Command, agent: Agent) -> None:
     flags = ("--first", "ana", "--first", "ben", "--first-role", "manager")
     with command.start(*GO_ON, *flags, "--undo", "10", "--escalate", "60"):
         assert open_question(agent)["care"] == {
@@ -281,15 +279,17 @@ def test_care_of_the_json_comes_before_the_setting(
     assert [(each["care"] or {}).get("undo_seconds") for each in asked] == [undo_seconds, undo_seconds]
 
 
-def test_flags_take_the_place_of_all_other_care(command: Command, agent: Agent) -> None:
+def test_flags_replace_all_other_care(command: Command, agent: Agent) -> None:
     body = {"question": "Go on?", "options": ["Yes", "No"], "care": {"first": "ana"}}
     with command.start("ask", "-", "--undo", "5", stdin=body, ASK_BRIDGE_CARE='{"votes": 2}'):
         care = open_question(agent)["care"]
     assert (care["first"], care["votes"], care["undo_seconds"]) == (None, None, 5)
 
 
-def test_a_choice_in_the_last_moment_is_waited_for(command: Command, agent: Agent, person: Person) -> None:
-    """It can be undone for longer than the question's deadline, and for longer than ours after that."""
+def test_ask_waits_for_the_undo_window_of_a_late_choice(
+    command: Command, agent: Agent, person: Person
+) -> None:
+    """The undo window ends after the question's deadline, and after the usual grace period."""
     with command.start(*GO_ON, "--timeout", "6", "--undo", "15") as process:
         person.answer(open_question(agent), "Yes")
         assert ends(process, seconds=40)[:2] == (0, "Yes\n")

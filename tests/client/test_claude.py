@@ -35,7 +35,7 @@ BASH = {"tool": "Bash", "input": {"command": "ls"}}
 
 
 class Run:
-    """A running `ask-bridge claude` and everything that went through it."""
+    """A running `ask-bridge claude`, with all its input and output."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
         self.process = process
@@ -61,7 +61,7 @@ class Run:
         self.process.stdin.close()
 
     def ends(self) -> int:
-        """The exit code, and everything is read."""
+        """The exit code, after all output is read."""
         code = self.process.wait(PATIENCE_SECONDS)
         self._reader.join(PATIENCE_SECONDS)
         return code
@@ -79,20 +79,20 @@ class Run:
 
     @property
     def results(self) -> list[Any]:
-        """What the child's tools got, as it says itself."""
+        """The results of the child's tools, as it reports them."""
         contents = (message["message"]["content"] for message in self.messages if message["type"] == "user")
         return [block["got"] for content in contents for block in content]
 
     @property
     def arguments(self) -> list[str]:
-        """What the child was started with."""
+        """The arguments of the child."""
         return list(
             json.loads(eventually(lambda: self._log.exists() and self._log.read_text()).splitlines()[0])
         )
 
     @property
-    def heard(self) -> list[Json]:
-        """What the child read."""
+    def received(self) -> list[Json]:
+        """The input of the child."""
         return [json.loads(line) for line in self._log.read_text().splitlines()[1:]]
 
 
@@ -110,7 +110,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def start(command: Command, claude: Path) -> Start:
-    """`start(call, …, flags=[…], arguments=[…])`: with those calls of tools, flags of ours and arguments."""
+    """`start(call, …, flags=[…], arguments=[…])`: the child's tool calls, and both command lines."""
 
     @contextmanager
     def start(
@@ -139,7 +139,7 @@ def start(command: Command, claude: Path) -> Start:
 
 
 def asked(agent: Agent) -> Any:
-    """The one question in the room, with somebody who waits for it."""
+    """The only question in the room, once the agent waits for it."""
     return eventually(
         lambda: next((each for each in agent.open_questions() if each["agent"]["active"]), None)
     )
@@ -164,12 +164,12 @@ def test_a_click_answers_the_request_of_the_child(start: Start, agent: Agent, pe
         run.close_stdin()
         assert run.ends() == 0
         assert run.results == [allowed(ask("Database?"), **{"Database?": "SQLite"})]
-        # Requests that the room answers are between the child and us.
+        # Requests that the room answers are not forwarded to the caller.
         assert run.kinds() == ["system", "assistant", "user", "result"]
         assert run.process.stderr.read() == "a warning of claude\n"
 
 
-def test_several_labels_become_one_text_and_notes_come_along(
+def test_several_labels_become_one_text_and_notes_are_included(
     start: Start, agent: Agent, person: Person
 ) -> None:
     call = ask("Database?", multiSelect=True)
@@ -251,8 +251,8 @@ def test_after_the_timeout_the_model_is_told_and_the_question_is_over(start: Sta
         assert agent.open_questions() == []
 
 
-def test_a_bridge_that_refuses_us_is_no_answer(start: Start) -> None:
-    # A bridge that is away is tried for half a minute; what we are told is the same.
+def test_a_refused_key_is_a_denial(start: Start) -> None:
+    # An unreachable bridge is retried for half a minute; the reply is the same.
     with start(ask(), arguments=("-p", "Go ahead."), ASK_BRIDGE_KEY="abk_not_ours") as run:
         assert run.ends() == 0
         (result,) = run.results
@@ -261,7 +261,7 @@ def test_a_bridge_that_refuses_us_is_no_answer(start: Start) -> None:
         assert "Do not ask it again" in result["message"]
 
 
-def test_what_was_answered_elsewhere_is_no_longer_waited_for(start: Start, agent: Agent) -> None:
+def test_a_cancelled_request_ends_the_wait(start: Start, agent: Agent) -> None:
     with start(ask()) as run:
         run.say("Go ahead.")
         question = asked(agent)
@@ -272,13 +272,13 @@ def test_what_was_answered_elsewhere_is_no_longer_waited_for(start: Start, agent
         assert run.ends() == 0
         assert run.results == ["elsewhere"]
         assert "control_cancel_request" not in run.kinds()
-        assert "control_response" not in [message["type"] for message in run.heard]
+        assert "control_response" not in [message["type"] for message in run.received]
 
 
 # ---- every other tool ------------------------------------------------------------------------------------
 
 
-def test_every_other_tool_is_denied_unless_we_are_told_otherwise(start: Start) -> None:
+def test_every_other_tool_is_denied_by_default(start: Start) -> None:
     with start(BASH, arguments=("-p", "Go ahead.")) as run:
         assert run.ends() == 0
         (result,) = run.results
@@ -293,18 +293,18 @@ def test_every_other_tool_is_allowed_by_flag(start: Start) -> None:
         assert run.results == [{"behavior": "allow", "updatedInput": {"command": "ls"}}]
 
 
-def test_every_other_tool_is_handed_on_by_flag(start: Start, agent: Agent, person: Person) -> None:
+def test_every_other_tool_is_forwarded_by_flag(start: Start, agent: Agent, person: Person) -> None:
     with start(BASH, ask("Database?"), flags=("--others", "forward")) as run:
         run.say("Go ahead.")
         person.answer(asked(agent), "SQLite")
         (request,) = eventually(lambda: [each for each in run.messages if each["type"] == "control_request"])
         assert request["request"]["tool_name"] == "Bash"
-        ours = {"behavior": "deny", "message": "The caller says no"}
-        response = {"subtype": "success", "request_id": request["request_id"], "response": ours}
+        reply = {"behavior": "deny", "message": "The caller says no"}
+        response = {"subtype": "success", "request_id": request["request_id"], "response": reply}
         run.send({"type": "control_response", "response": response})
         run.close_stdin()
         assert run.ends() == 0
-        assert ours in run.results
+        assert reply in run.results
         assert allowed(ask("Database?"), **{"Database?": "SQLite"}) in run.results
 
 
@@ -337,7 +337,7 @@ def test_an_old_client_gets_a_reply_as_an_error(start: Start, agent: Agent, pers
         assert block["content"].startswith('Ana Costa asks back instead of choosing: "How large?".')
 
 
-def test_a_client_of_today_gets_no_tool_result_even_with_the_flag_for_old_ones(
+def test_a_current_client_gets_no_tool_result_even_with_the_legacy_flag(
     start: Start, agent: Agent, person: Person
 ) -> None:
     with start(ask("Database?"), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead.")) as run:
@@ -346,34 +346,34 @@ def test_a_client_of_today_gets_no_tool_result_even_with_the_flag_for_old_ones(
         person.answer(asked(agent), "SQLite")
         assert run.ends() == 0
         assert run.results == [allowed(ask("Database?"), **{"Database?": "SQLite"})]
-        assert [message["type"] for message in run.heard] == ["user", "control_response"]
+        assert [message["type"] for message in run.received] == ["user", "control_response"]
 
 
-# ---- coming and going ------------------------------------------------------------------------------------
+# ---- input, output and exit ------------------------------------------------------------------------------
 
 
-def test_lines_of_text_are_said_and_messages_pass_as_they_are(start: Start) -> None:
+def test_lines_of_text_become_messages_and_messages_are_forwarded(start: Start) -> None:
     with start() as run:
         run.send("Do something")
         message = {"type": "user", "message": {"role": "user", "content": "And that"}, "uuid": "1"}
         run.send(message)
         run.close_stdin()
         assert run.ends() == 0
-        assert run.heard == [
+        assert run.received == [
             {"type": "user", "message": {"role": "user", "content": "Do something"}},
             message,
         ]
         assert run.kinds().count("result") == 2
 
 
-def test_with_a_prompt_it_ends_after_the_turn_although_stdin_stays_open(start: Start) -> None:
+def test_with_a_prompt_the_child_ends_after_the_turn_although_stdin_stays_open(start: Start) -> None:
     with start(arguments=("-p", "Go ahead.", "--model", "opus")) as run:
         assert run.ends() == 0
-        assert run.heard[0]["message"]["content"] == "Go ahead."
+        assert run.received[0]["message"]["content"] == "Go ahead."
         assert run.kinds() == ["system", "result"]
 
 
-def test_without_anything_to_say_it_ends(start: Start) -> None:
+def test_empty_input_ends_the_child(start: Start) -> None:
     with start() as run:
         run.close_stdin()
         assert run.ends() == 0
@@ -385,9 +385,7 @@ def test_the_exit_code_is_that_of_the_child(start: Start) -> None:
         assert run.ends() == 3
 
 
-def test_a_signal_goes_to_the_child_whose_last_words_and_exit_code_are_kept(
-    start: Start, agent: Agent
-) -> None:
+def test_a_signal_is_forwarded_and_the_last_output_and_exit_code_are_kept(start: Start, agent: Agent) -> None:
     with start(ask(), arguments=("-p", "Go ahead."), FAKE_CATCHES="SIGTERM") as run:
         question = asked(agent)
         run.process.send_signal(signal.SIGTERM)
@@ -397,14 +395,14 @@ def test_a_signal_goes_to_the_child_whose_last_words_and_exit_code_are_kept(
         assert (now["status"], now["agent"]["active"]) == ("open", False)
 
 
-def test_a_child_that_a_signal_ends_counts_as_in_a_shell(start: Start, agent: Agent) -> None:
+def test_the_exit_code_after_a_signal_is_that_of_a_shell(start: Start, agent: Agent) -> None:
     with start(ask(), arguments=("-p", "Go ahead.")) as run:
         asked(agent)
         run.process.send_signal(signal.SIGTERM)
         assert run.ends() == 128 + signal.SIGTERM
 
 
-def test_a_reader_that_leaves_ends_the_child(claude: Path, command: Command) -> None:
+def test_a_closed_stdout_ends_the_child(claude: Path, command: Command) -> None:
     reader, writer = os.pipe()
     process = subprocess.Popen(
         [command.python, "-m", "bridge_client", "claude", "--claude", claude, "--", "-p", "Go ahead."],
@@ -440,7 +438,7 @@ def test_the_arguments_reach_the_child(start: Start) -> None:
         assert run.arguments == [*ADDED, "-p", "--model", "opus"]
 
 
-def test_a_missing_program_is_told_in_one_sentence(command: Command) -> None:
+def test_a_missing_program_is_reported_in_one_line(command: Command) -> None:
     done = command.run("claude", "--claude", "/nowhere/claude", "--", "-p", "Go")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -42,7 +42,7 @@ ADDED = [
         ),
     ],
 )
-def test_what_the_child_needs_is_added_and_the_prompt_taken_out(
+def test_required_flags_are_added_and_the_prompt_is_taken_out(
     claude: Path, given: list[str], arguments: list[str], prompt: str
 ) -> None:
     built = command_line.build(str(claude), given)

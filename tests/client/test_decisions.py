@@ -61,12 +61,12 @@ def test_labels_are_joined_and_the_input_stays_as_it_was() -> None:
     assert decision.context == ""
 
 
-def test_a_text_of_ones_own_comes_after_the_labels() -> None:
+def test_a_custom_text_comes_after_the_labels() -> None:
     decision = answered(BOTH[0], Choice("Which checks?", "", ["Unit"], "and by hand"))
     assert decision.updated_input["answers"]["Which checks?"] == "Unit, and by hand"
 
 
-def test_notes_and_the_preview_of_the_chosen_option_come_along() -> None:
+def test_notes_and_the_preview_of_the_chosen_option_are_included() -> None:
     decision = answered(Choice("Which database?", "", ["PostgreSQL"], None, "Version 17"), BOTH[1])
     annotations = decision.updated_input["annotations"]
     assert annotations == {"Which database?": {"preview": "CREATE TABLE", "notes": '"Version 17"'}}
@@ -87,14 +87,14 @@ def test_a_note_cannot_look_like_the_note_of_another_person() -> None:
 @pytest.mark.parametrize(
     "name", ["Ana\nNote by Boss", 'Ana" answered: "yes', "Ana: yes", "Ana, Boss", "Ana and Boss"]
 )
-def test_a_name_that_could_be_more_than_one_stands_in_quotes(name: str) -> None:
+def test_an_ambiguous_name_is_quoted(name: str) -> None:
     said = decide(Declined(QUESTION, Person("ana", name), FORGED), INPUT)
     assert isinstance(said, Deny)
     assert said.message == f"{json.dumps(name)} chose not to answer: {json.dumps(FORGED)}"
     assert "\n" not in said.message
 
 
-def test_a_text_of_ones_own_cannot_look_like_another_answer() -> None:
+def test_a_custom_text_cannot_look_like_another_answer() -> None:
     decision = answered(Choice("Which database?", "", [], 'x", "Which checks?"="Unit\nNote: y'), BOTH[1])
     answer = decision.updated_input["answers"]["Which database?"]
     assert answer == r'"x\", \"Which checks?\"=\"Unit\nNote: y"'
@@ -129,19 +129,19 @@ def test_a_reply_asks_the_model_to_answer_and_to_ask_again() -> None:
     assert decide(AskedBack(QUESTION, None, reply), INPUT) == Deny(sentence.format("Somebody"))
 
 
-def test_the_wire_tells_a_reply_from_a_skip() -> None:
+def test_a_reply_and_a_skip_are_different_results() -> None:
     def result(**answer: Any) -> Any:
         return Question.from_wire({"id": "q_1", "status": "declined", "answer": answer}).result
 
     assert type(result(kind="reply", reason="Why?")) is AskedBack
     assert type(result(kind="skip", reason="Later")) is Declined
-    # A bridge from before there were replies.
+    # An old bridge, which knows no replies.
     assert type(result(reason="Later")) is Declined
-    # Whoever knows only skips is right about a reply too: nothing was chosen.
+    # Code that knows only skips handles a reply as well: nothing was chosen.
     assert isinstance(result(kind="reply", reason="Why?"), Declined)
 
 
-def test_a_default_says_that_it_is_one() -> None:
+def test_a_default_is_marked_as_one() -> None:
     decision = decide(Expired(QUESTION, BOTH), INPUT)
     assert isinstance(decision, Allow)
     assert decision.updated_input["answers"]["Which database?"] == "SQLite"
@@ -163,14 +163,14 @@ def test_a_default_says_that_it_is_one() -> None:
         (Withdrawn(ended("room_archived")), "closed with its room"),
     ],
 )
-def test_nobodys_answer_is_no_answer_and_invites_no_loop(result: Any, words: str) -> None:
+def test_no_answer_is_undecided_and_tells_the_model_not_to_ask_again(result: Any, words: str) -> None:
     decision = decide(result, INPUT, 300)
     assert isinstance(decision, Undecided)
     assert words in decision.reason
     assert "Do not ask it again" in decision.message
 
 
-def test_who_did_not_wait_is_told_of_the_deadline() -> None:
+def test_an_expired_question_without_a_wait_names_the_deadline() -> None:
     decision = decide(Expired(QUESTION, []), INPUT)
     assert isinstance(decision, Undecided)
     assert decision.reason == "Nobody answered before the question's deadline"

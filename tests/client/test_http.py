@@ -32,28 +32,28 @@ def test_a_bridge_under_a_prefix_is_reached(bridge: World, make_client, agent: A
     assert agent.read(question.id)["status"] == "withdrawn"
 
 
-def test_every_call_says_who_calls(front: Front, make_client, agent: Agent) -> None:
+def test_every_call_sends_key_and_user_agent(front: Front, make_client, agent: Agent) -> None:
     make_client(front.url).ask(GO_ON)
     (request,) = front.requests
     assert request.headers["authorization"] == f"Bearer {agent.key}"
     assert request.headers["user-agent"].startswith("ask-bridge/")
 
 
-def test_a_page_instead_of_json_is_told(front: Front, make_client) -> None:
+def test_a_page_instead_of_json_is_an_error(front: Front, make_client) -> None:
     front.always = reply(200)
     with pytest.raises(ProblemError, match="text/html instead of JSON") as refused:
         make_client(front.url).ask(GO_ON)
     assert refused.value.code == "not_json"
 
 
-def test_a_redirect_is_not_followed_but_told(front: Front, make_client) -> None:
+def test_a_redirect_is_an_error_and_not_followed(front: Front, make_client) -> None:
     front.always = reply(301, Location="https://elsewhere.test/ask")
     with pytest.raises(ProblemError, match=r"redirects to https://elsewhere\.test/ask"):
         make_client(front.url).ask(GO_ON)
     assert len(front.requests) == 1
 
 
-def test_other_peoples_json_is_not_taken_for_a_question(bridge: World, make_client) -> None:
+def test_json_of_another_server_is_no_question(bridge: World, make_client) -> None:
     client = make_client(f"http://127.0.0.1:{bridge.site.port}")
     reply = client.transport.request("GET", "/healthz")
     assert reply.body == {"status": "ok"}
@@ -82,7 +82,7 @@ def test_a_trusted_certificate_is_enough(tls_front: Front, make_client, certific
     assert make_client(tls_front.url).ask(GO_ON).is_open
 
 
-def test_an_untrusted_certificate_is_told_and_not_tried_again(tls_front: Front, make_client) -> None:
+def test_an_untrusted_certificate_is_an_error_without_retry(tls_front: Front, make_client) -> None:
     with pytest.raises(Unreachable, match="certificate is not trusted") as refused:
         make_client(tls_front.url).ask(GO_ON)
     assert refused.value.is_permanent

@@ -28,7 +28,7 @@ def test_listen_prints_each_message_at_once(front: Front, agent: Agent, make_com
         assert ends(process)[0] == 143
 
 
-def test_listen_finds_its_way_back_after_a_restart(own_bridge: World, make_command: Any) -> None:
+def test_listen_reconnects_after_a_restart(own_bridge: World, make_command: Any) -> None:
     agent = own_bridge.agent()
     first = agent.send("one")
     command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)
@@ -41,7 +41,7 @@ def test_listen_finds_its_way_back_after_a_restart(own_bridge: World, make_comma
         assert read_content(process) == "three"
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(command: Command, agent: Agent) -> None:
+def test_a_closed_pipe_is_no_error(command: Command, agent: Agent) -> None:
     first = agent.send("one")
     with command.start("listen", "--after", first["id"]) as process:
         agent.send("two")

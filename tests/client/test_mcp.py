@@ -1,4 +1,4 @@
-"""`ask-bridge mcp`: the real server process, the official client, and people who click."""
+"""`ask-bridge mcp`: the real server process with the official client."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ PROMPT = {"tool_name": "AskUserQuestion", "input": ASK, "tool_use_id": "toolu_1"
 async def connected(
     command: Command, *arguments: str, is_modern: bool = False, **environment: str
 ) -> AsyncIterator[ClientSession]:
-    """A session with a server of its own; what that writes to stderr would be somebody's log."""
+    """A session with its own server; what the server writes to stderr goes to the client's log."""
     server = StdioServerParameters(
         command=command.python,
         args=["-m", "bridge_client", "mcp", *arguments],
@@ -59,7 +59,7 @@ async def connected(
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
-    """The test as a program of its own, which ends."""
+    """Run the test with a time limit."""
 
     async def within_patience() -> None:
         async with asyncio.timeout(6 * PATIENCE_SECONDS):
@@ -69,12 +69,12 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 
 async def seen(look: Callable[[], Any]) -> Any:
-    """What `look` finds, without holding up the client meanwhile."""
+    """The result of `look`, without blocking the client."""
     return await asyncio.to_thread(eventually, look)
 
 
 async def asked(agent: Agent) -> Any:
-    """The one question in the room, with somebody who waits for it."""
+    """The only question in the room, once the agent waits for it."""
     return await seen(
         lambda: next((each for each in agent.open_questions() if each["agent"]["active"]), None)
     )
@@ -82,7 +82,7 @@ async def asked(agent: Agent) -> Any:
 
 @contextmanager
 def serving(command: Command) -> "Iterator[subprocess.Popen[str]]":
-    """The bare process, for what a polite client would not do to it."""
+    """The process alone, for tests that end it abruptly."""
     process = subprocess.Popen(
         [command.python, "-m", "bridge_client", "mcp"],
         cwd=command.folder,
@@ -100,7 +100,7 @@ def serving(command: Command) -> "Iterator[subprocess.Popen[str]]":
 
 
 def send_ask(process: "subprocess.Popen[str]") -> None:
-    """Shake hands and ask, in the protocol's own words."""
+    """Initialise and ask, with raw protocol messages."""
     assert process.stdin
     info = {"name": "bare", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
@@ -124,7 +124,7 @@ def texts(result: CallToolResult) -> list[str]:
 
 
 def decision(result: CallToolResult) -> Any:
-    """What Claude Code reads from its permission-prompt tool: one text, and nothing else."""
+    """What Claude Code reads from its permission-prompt tool: a single text."""
     assert result.structured_content is None
     assert not result.is_error
     (text,) = texts(result)
@@ -172,7 +172,7 @@ def test_earlier_decisions_are_recalled(command: Command, agent: Agent, person: 
 def test_a_click_answers_the_call(command: Command, agent: Agent, person: Person, is_modern: bool) -> None:
     async def test() -> None:
         async with connected(command, is_modern=is_modern) as session:
-            # The client checks every result against the schema that the tool was listed with.
+            # The client checks every result against the tool's schema.
             await session.list_tools()
             calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
             question = await asked(agent)
@@ -224,7 +224,7 @@ def test_several_labels_a_text_and_notes_stay_apart(command: Command, agent: Age
 def test_several_calls_wait_at_once_and_each_gets_its_own_answer(
     command: Command, agent: Agent, person: Person
 ) -> None:
-    # More than the threads that Python keeps for such things on a small machine.
+    # More than the threads of asyncio's default executor on a small machine.
     names = [f"Question {number}?" for number in range(12)]
 
     async def test() -> None:
@@ -283,7 +283,7 @@ def test_a_reply_comes_with_what_they_ask(command: Command, agent: Agent, person
     run(test)
 
 
-def test_a_default_is_said_to_be_one(command: Command, agent: Agent) -> None:
+def test_a_default_is_marked_as_one(command: Command, agent: Agent) -> None:
     question = agent.ask(timeout_seconds=5, default={"Which database?": ["SQLite"]})
 
     async def test() -> None:
@@ -338,7 +338,7 @@ def test_near_the_limit_the_model_is_told_to_wait_again(
     run(test)
 
 
-def test_a_bridge_that_falls_silent_does_not_make_us_late(
+def test_a_silent_bridge_does_not_delay_the_reply(
     make_command: Callable[..., Command], agent: Agent, front: Front
 ) -> None:
     async def test() -> None:
@@ -386,7 +386,7 @@ def test_a_cancelled_call_stops_waiting_at_once_and_leaves_the_question(
             calling.cancel()
             await seen(lambda: not agent.read(question["id"])["agent"]["active"])
             assert agent.read(question["id"])["status"] == "open"
-            # The server goes on: whoever comes back gets the answer.
+            # The server keeps running: a later wait gets the answer.
             waiting = asyncio.create_task(
                 session.call_tool("wait_for_answer", {"question_id": question["id"]})
             )
@@ -410,7 +410,7 @@ def test_a_closed_stdin_stops_waiting_and_ends_the_server(command: Command, agen
 
 
 @pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGINT"])
-def test_a_signal_says_goodbye_before_the_server_ends(
+def test_a_signal_ends_the_wait_before_the_server_exits(
     command: Command, agent: Agent, signal_name: str
 ) -> None:
     number = getattr(signal, signal_name)
@@ -461,7 +461,7 @@ def test_the_same_tool_use_asks_once(command: Command, agent: Agent, person: Per
             assert {data(result)["question_id"] for result in await asyncio.gather(*calls)} == {
                 question["id"]
             }
-        # The client has crashed and comes back with the same session.
+        # The client has crashed and is started again with the same session.
         async with connected(command, CLAUDE_CODE_SESSION_ID="session-7") as session:
             again = await session.call_tool("ask_user_question", ASK, meta=meta)
             assert data(again)["question_id"] == question["id"]
@@ -470,7 +470,7 @@ def test_the_same_tool_use_asks_once(command: Command, agent: Agent, person: Per
     run(test)
 
 
-def test_a_question_that_the_bridge_refuses_says_what_to_put_right(command: Command) -> None:
+def test_a_refused_question_says_what_to_fix(command: Command) -> None:
     async def test() -> None:
         async with connected(command) as session:
             one_option = {**QUESTION, "options": QUESTION["options"][:1]}
@@ -548,7 +548,7 @@ def test_a_permission_prompt_that_is_replied_to_is_denied_with_the_reply(
     run(test)
 
 
-def test_a_permission_prompt_that_nobody_answers_is_denied_in_time_and_over(
+def test_a_permission_prompt_without_an_answer_is_denied_in_time_and_expires(
     command: Command, agent: Agent
 ) -> None:
     async def test() -> None:
@@ -561,7 +561,7 @@ def test_a_permission_prompt_that_nobody_answers_is_denied_in_time_and_over(
     run(test)
 
 
-def test_a_permission_prompt_that_the_bridge_falls_silent_on_is_denied_in_time(
+def test_a_permission_prompt_to_a_silent_bridge_is_denied_in_time(
     make_command: Callable[..., Command], agent: Agent, front: Front
 ) -> None:
     def hold_back_waits(front: Front, client: socket.socket, request: Request) -> None:
@@ -577,7 +577,7 @@ def test_a_permission_prompt_that_the_bridge_falls_silent_on_is_denied_in_time(
     run(test)
 
 
-def test_every_other_tool_is_denied_unless_we_are_told_to_allow_it(command: Command, agent: Agent) -> None:
+def test_every_other_tool_is_denied_unless_allowed_by_flag(command: Command, agent: Agent) -> None:
     prompt = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "toolu_2"}
 
     async def test() -> None:
@@ -593,27 +593,27 @@ def test_every_other_tool_is_denied_unless_we_are_told_to_allow_it(command: Comm
     run(test)
 
 
-# ---- around it -------------------------------------------------------------------------------------------
+# ---- limits and setup ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("flag", "environment", "client", "seconds"),
     [
-        (None, "", "somebody", 60),
+        (None, "", "another", 60),
         (None, "", "claude-code", 115),
         (None, "120000", "claude-code", 120),
         (None, "10", "claude-code", 1),
-        (None, "soon", "somebody", 60),
+        (None, "soon", "another", 60),
         (90, "120000", "claude-code", 90),
     ],
 )
-def test_the_limit_is_what_we_are_told_or_what_such_clients_do(
+def test_the_limit_is_the_flag_or_the_setting_or_the_usual_one(
     flag: float | None, environment: str, client: str, seconds: float
 ) -> None:
     assert Limits(flag).limit_seconds(client, {"MCP_TOOL_TIMEOUT": environment}) == seconds
 
 
-def test_a_missing_package_is_told_in_one_sentence(command: Command) -> None:
+def test_a_missing_package_is_reported_in_one_line(command: Command) -> None:
     done = subprocess.run(
         [sys.executable, "-S", "-m", "bridge_client", "mcp"],
         env=command.environment,
@@ -666,7 +666,7 @@ def test_several_people_vote_and_all_are_named(
         ({"first": "ana", "escalate_seconds": 60}, {"escalate_seconds": 1}, (["ana"], None, None, 60)),
     ],
 )
-def test_a_model_gets_more_care_than_it_was_set_up_with_but_never_less(
+def test_a_model_can_add_care_but_never_remove_configured_care(
     command: Command, agent: Agent, setting: Any, wanted: Any, got: Any
 ) -> None:
     arguments = {**ASK, **({"care": wanted} if wanted else {})}
@@ -682,7 +682,7 @@ def test_a_model_gets_more_care_than_it_was_set_up_with_but_never_less(
     assert (first, votes, care["undo_seconds"], care["escalate_seconds"]) == got
 
 
-def test_care_that_the_bridge_refuses_says_what_to_put_right(command: Command) -> None:
+def test_refused_care_says_what_to_fix(command: Command) -> None:
     async def test() -> None:
         async with connected(command) as session:
             result = await session.call_tool("ask_user_question", {**ASK, "care": {"vote": 2}})

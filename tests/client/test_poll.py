@@ -28,18 +28,18 @@ def test_poll_prints_everything_as_lines_of_json(command: Command, agent: Agent)
     }
 
 
-def test_poll_begins_behind_an_id_and_stops_at_a_limit(command: Command, agent: Agent) -> None:
+def test_poll_starts_after_an_id_and_stops_at_a_limit(command: Command, agent: Agent) -> None:
     sent = [agent.send(f"line {number}")["id"] for number in range(3)]
     done = command.run("poll", agent.room, "--after", sent[0], "--limit", "1", ASK_BRIDGE_ROOM="")
     assert [message["id"] for message in lines(done.stdout)] == [sent[1]]
 
 
-def test_poll_without_news_prints_nothing(command: Command) -> None:
+def test_poll_without_messages_prints_nothing(command: Command) -> None:
     done = command.run("poll", "--wait", "0.2")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_poll_waits_for_news(front: Front, agent: Agent, make_command: Any) -> None:
+def test_poll_waits_for_messages(front: Front, agent: Agent, make_command: Any) -> None:
     command = make_command(front.url, agent)
     with command.start("poll", "--wait") as process:
         eventually(lambda: front.calls("GET", "/messages"))

@@ -37,7 +37,7 @@ def test_this_machine_itself_is_never_reached_through_a_proxy(
     assert make_client(f"http://localhost:{bridge.site.port}").ask(GO_ON).is_open
 
 
-def test_exceptions_from_the_proxy_are_heeded(monkeypatch) -> None:
+def test_no_proxy_is_respected(monkeypatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "intern.test,.corp.test")
     assert proxy_for("https", "portal.test").port == 3128
@@ -46,7 +46,7 @@ def test_exceptions_from_the_proxy_are_heeded(monkeypatch) -> None:
     assert proxy_for("http", "portal.test") is None
 
 
-def test_a_proxy_that_we_cannot_speak_to_is_told(monkeypatch) -> None:
+def test_an_unsupported_proxy_is_an_error(monkeypatch) -> None:
     monkeypatch.setenv("https_proxy", "socks5://proxy.test:1080")
     with pytest.raises(SettingsError, match="https_proxy"):
         proxy_for("https", "portal.test")

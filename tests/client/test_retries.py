@@ -22,7 +22,7 @@ def client(front: Front, agent: Agent) -> Client:
 
 
 @pytest.mark.parametrize("behaviour", [drop, reply(502), reply(503), reply(504), reply(429)])
-def test_what_passes_is_tried_again(client: Client, front: Front, agent: Agent, behaviour) -> None:
+def test_temporary_errors_are_retried(client: Client, front: Front, agent: Agent, behaviour) -> None:
     front.next.extend([behaviour, behaviour])
     question = client.ask(GO_ON)
     assert len(front.calls("POST")) == 3
@@ -38,21 +38,21 @@ def test_a_lost_reply_does_not_ask_twice(client: Client, front: Front, agent: Ag
     assert [card["id"] for card in agent.open_questions()] == [question.id]
 
 
-def test_a_tool_use_needs_no_other_key(client: Client, front: Front, agent: Agent) -> None:
+def test_a_tool_use_needs_no_idempotency_key(client: Client, front: Front, agent: Agent) -> None:
     front.next.append(drop_after_forwarding)
     question = client.ask(GO_ON, session_id="s", tool_use_id="t")
     assert all("idempotency-key" not in request.headers for request in front.calls("POST"))
     assert [card["id"] for card in agent.open_questions()] == [question.id]
 
 
-def test_the_server_says_how_long_to_stay_away(client: Client, front: Front) -> None:
+def test_retry_after_is_respected(client: Client, front: Front) -> None:
     front.next.append(reply(503, Retry_After="1"))
     client.ask(GO_ON)
     first, second = front.calls("POST")
     assert 1 <= second.at - first.at < 3
 
 
-def test_it_may_say_so_with_a_date(client: Client, front: Front) -> None:
+def test_retry_after_may_be_a_date(client: Client, front: Front) -> None:
     front.next.append(reply(503, Retry_After="Thu, 01 Jan 1970 00:00:00 GMT"))
     client.ask(GO_ON)
     first, second = front.calls("POST")
@@ -60,7 +60,7 @@ def test_it_may_say_so_with_a_date(client: Client, front: Front) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 409, 413, 422, 500])
-def test_what_does_not_pass_is_not_tried_again(client: Client, front: Front, status: int) -> None:
+def test_permanent_errors_are_not_retried(client: Client, front: Front, status: int) -> None:
     front.next.append(reply(status))
     with pytest.raises(ProblemError) as refused:
         client.ask(GO_ON)
@@ -69,7 +69,7 @@ def test_what_does_not_pass_is_not_tried_again(client: Client, front: Front, sta
     assert len(front.requests) == 1
 
 
-def test_the_last_error_is_told_when_patience_ends(front: Front, agent: Agent) -> None:
+def test_the_last_error_is_raised_at_the_deadline(front: Front, agent: Agent) -> None:
     client = Client(front.url, agent.key, agent.room, patience_seconds=1)
     front.always = reply(502)
     with pytest.raises(ProblemError) as refused:
@@ -78,7 +78,7 @@ def test_the_last_error_is_told_when_patience_ends(front: Front, agent: Agent) -
     assert len(front.requests) > 1
 
 
-def test_nobody_there_is_unreachable_within_patience(agent: Agent) -> None:
+def test_a_missing_server_is_unreachable_at_the_deadline(agent: Agent) -> None:
     client = Client("http://127.0.0.1:9", agent.key, agent.room, patience_seconds=1)
     started = time.monotonic()
     with pytest.raises(Unreachable, match=r"http://127\.0\.0\.1:9: connection refused"):
@@ -86,7 +86,7 @@ def test_nobody_there_is_unreachable_within_patience(agent: Agent) -> None:
     assert time.monotonic() - started < 2
 
 
-def test_the_first_failure_of_an_outage_is_told(front: Front, agent: Agent) -> None:
+def test_on_retry_is_called_once_per_outage(front: Front, agent: Agent) -> None:
     told: list[ClientError] = []
     client = Client(front.url, agent.key, agent.room, patience_seconds=10, on_retry=told.append)
     front.next.extend([reply(502), reply(502), reply(502)])
@@ -94,7 +94,9 @@ def test_the_first_failure_of_an_outage_is_told(front: Front, agent: Agent) -> N
     assert len(told) == 1
 
 
-def test_a_line_that_may_have_arrived_is_not_sent_again(client: Client, front: Front, agent: Agent) -> None:
+def test_a_message_that_may_have_arrived_is_not_sent_again(
+    client: Client, front: Front, agent: Agent
+) -> None:
     front.next.append(drop_after_forwarding)
     with pytest.raises(Unreachable):
         client.send_message("hello")
@@ -122,7 +124,7 @@ def test_pauses_grow_but_stay_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_in_the_middle_asks_once_and_brings_the_answer(own_bridge: World, end: int) -> None:
+def test_a_restart_asks_once_and_returns_the_answer(own_bridge: World, end: int) -> None:
     agent = own_bridge.agent()
     url = f"http://127.0.0.1:{own_bridge.site.port}"
     client = Client(url, agent.key, agent.room, patience_seconds=60)

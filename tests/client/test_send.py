@@ -11,7 +11,7 @@ def messages(agent: Agent) -> list[Any]:
     return found
 
 
-def test_a_line_is_sent(command: Command, agent: Agent) -> None:
+def test_a_message_is_sent(command: Command, agent: Agent) -> None:
     done = command.run("send", "Migration finished", "--sender", "bot", "--color", "#818cf8")
     (message,) = messages(agent)
     assert (done.returncode, done.stdout) == (0, f"Message sent: {message['id']}\n")

@@ -41,7 +41,7 @@ def test_a_poll_for_a_question_ends_when_it_was_withdrawn(command: Command, agen
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         ([], "Usage: ask-bridge send-ask-question <roomId> <sender> '<json>' [--color <color>]"),
         (["room", "me"], "Usage: ask-bridge send-ask-question <roomId> <sender> '<json>' [--color <color>]"),
@@ -59,12 +59,12 @@ def test_a_poll_for_a_question_ends_when_it_was_withdrawn(command: Command, agen
         ),
     ],
 )
-def test_a_payload_that_is_none_is_refused(command: Command, arguments: list[str], said: str) -> None:
+def test_an_invalid_payload_is_refused(command: Command, arguments: list[str], error: str) -> None:
     done = command.run("send-ask-question", *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{said}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{error}\n")
 
 
-def test_what_only_the_bridge_can_check_is_told_as_well(command: Command, agent: Agent) -> None:
+def test_errors_of_the_bridge_are_reported_as_well(command: Command, agent: Agent) -> None:
     done = command.run("send-ask-question", agent.room, "me", '{"question": "A?", "options": ["B"]}')
     assert done.returncode == 2
     assert "needs 2 to 4 options" in done.stderr

@@ -4,7 +4,7 @@ from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command
 
 
-def test_wait_comes_back_for_the_answer(command: Command, agent: Agent, person: Person) -> None:
+def test_wait_returns_the_answer(command: Command, agent: Agent, person: Person) -> None:
     question = agent.ask()
     done = command.run("wait", question["id"], "--timeout", "0.3", ASK_BRIDGE_ROOM="")
     assert (done.returncode, done.stdout) == (4, "")

@@ -19,7 +19,7 @@ def client(front: Front, agent: Agent) -> Client:
     return Client(front.url, agent.key, agent.room, patience_seconds=10)
 
 
-def test_a_wait_goes_on_after_broken_connections(
+def test_a_wait_continues_after_broken_connections(
     client: Client, front: Front, agent: Agent, person: Person
 ) -> None:
     question = client.ask(GO_ON)
@@ -33,7 +33,7 @@ def test_a_wait_goes_on_after_broken_connections(
     assert isinstance(results[0], Answered)
 
 
-def test_waits_stay_below_the_patience_of_a_proxy(
+def test_waits_stay_below_the_timeout_of_a_proxy(
     client: Client, front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "SHORTEST_POLL_SECONDS", 0.1)
@@ -50,19 +50,19 @@ def test_waits_stay_below_the_patience_of_a_proxy(
     client.wait(question.id, 6, ends_wait=False)
     asked = [float(request.target.partition("wait=")[2]) for request in front.calls("GET")]
     assert asked[0] > patience_seconds
-    # The next ones last four fifths of what that one did.
+    # The next waits last four fifths of the first one.
     first, second, *_ = front.calls("GET")
     assert all(seconds < 0.8 * (second.at - first.at) for seconds in asked[1:])
 
 
-def test_a_wait_that_cannot_get_through_says_so_at_its_end(client: Client, front: Front) -> None:
+def test_a_wait_without_a_connection_is_unreachable_at_its_end(client: Client, front: Front) -> None:
     question = client.ask(GO_ON)
     front.always = drop
     with pytest.raises(Unreachable):
         client.wait(question.id, 1)
 
 
-def test_a_bridge_that_cannot_hold_waits_is_not_stormed(client: Client, front: Front) -> None:
+def test_a_bridge_that_cannot_hold_waits_is_polled_slowly(client: Client, front: Front) -> None:
     """Under WSGI every wait replies at once."""
     question = client.ask(GO_ON)
 
