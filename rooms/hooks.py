@@ -3,8 +3,8 @@
 Takes the envelopes of PreToolUse, PermissionRequest and PostToolUse and replies in the hook's output format.
 An envelope that it does not understand gets `{}`: other agents run the hooks of Claude Code as well, and an
 error would deny their tool.
-The flow itself is in `bridge_client.claude_code`, because `ask-bridge hook` runs the same one over HTTP. That
-package is the only part of the client that the server imports: pure functions over the wire's JSON.
+The flow itself is in `bridge_client.claude_code.hook`, because `ask-bridge hook` runs the same one over HTTP.
+The server imports only pure functions of the client, which work on the JSON of the API.
 """
 
 import logging
