@@ -6,36 +6,34 @@ The names are a contract: `live.py` takes some of these calls before Django does
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from rooms import (
-    api,
-    connect,
-    export,
-    history_page,
-    insights_page,
-    manifest,
-    metrics,
-    notice_tries,
-    pages,
-    settings_page,
-    webhook_page,
-    wsgi,
-)
+from rooms.api import messages as api_messages
+from rooms.api import probes
+from rooms.api import questions as api_questions
+from rooms.history import export
+from rooms.history import views as history_views
+from rooms.insights import views as insights_views
+from rooms.live import metrics, polling
+from rooms.notifications import samples
+from rooms.notifications import views as webhook_views
+from rooms.pages import connect, manifest
+from rooms.pages import settings as settings_page
+from rooms.pages import views as pages
 
 app_name = "ask_bridge"
 
 # Looked through in this order: what is called most stands first.
 urlpatterns = [
-    path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
-    path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
-    path("api/v1/rooms/<slug:room>/events", api.events, name="api-events"),
-    path("api/v1/rooms/<slug:room>/memory", api.remembered, name="api-memory"),
-    path("api/v1/rooms/<slug:room>/hooks/claude-code", api.claude_code, name="api-claude-code"),
-    path("api/v1/questions/<slug:question_id>", api.question, name="api-question"),
-    path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
-    path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
-    path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
+    path("api/v1/rooms/<slug:room>/questions", api_questions.questions, name="api-questions"),
+    path("api/v1/rooms/<slug:room>/messages", api_messages.messages, name="api-messages"),
+    path("api/v1/rooms/<slug:room>/events", api_messages.events, name="api-events"),
+    path("api/v1/rooms/<slug:room>/memory", api_questions.remembered, name="api-memory"),
+    path("api/v1/rooms/<slug:room>/hooks/claude-code", api_questions.claude_code, name="api-claude-code"),
+    path("api/v1/questions/<slug:question_id>", api_questions.question, name="api-question"),
+    path("api/v1/questions/<slug:question_id>/wait", api_questions.wait, name="api-wait"),
+    path("api/v1/questions/<slug:question_id>/answer", api_questions.answer, name="api-answer"),
+    path("api/v1/openapi.json", probes.openapi_document, name="api-openapi"),
     # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
-    re_path(r"^api/", api.not_found, name="api-not-found"),
+    re_path(r"^api/", probes.not_found, name="api-not-found"),
     path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answering", pages.answering, name="answering"),
@@ -43,40 +41,40 @@ urlpatterns = [
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
     path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
     path("", pages.inbox, name="inbox"),
-    path("stream", wsgi.stream, name="inbox-stream"),
+    path("stream", polling.stream, name="inbox-stream"),
     path("close-unattended", pages.close_unattended, name="close-unattended"),
-    path("history", history_page.history_page, name="history"),
+    path("history", history_views.history_page, name="history"),
     path("history/export", export.export, name="export"),
     path("history/export.csv", export.export_csv, name="export-csv"),
     path("history/export.json", export.export_json, name="export-json"),
     path("history/export/progress", export.progress, name="export-progress"),
     path("settings", settings_page.settings_page, name="settings"),
-    path("insights", insights_page.overall, name="insights"),
-    path("insights/export.csv", insights_page.export_csv, name="insights-csv"),
-    path("insights/export.json", insights_page.export_json, name="insights-json"),
+    path("insights", insights_views.overall, name="insights"),
+    path("insights/export.csv", insights_views.export_csv, name="insights-csv"),
+    path("insights/export.json", insights_views.export_json, name="insights-json"),
     path("settings/devices", settings_page.devices, name="devices"),
     path("settings/try", settings_page.try_out, name="try-notices"),
-    path("settings/tried", notice_tries.tried, name="tried-notices"),
+    path("settings/tried", samples.tried, name="tried-notices"),
     path("service-worker.js", manifest.service_worker, name="service-worker"),
     path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("rooms/<slug:room>", pages.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
-    path("rooms/<slug:room>/stream", wsgi.stream, name="room-stream"),
+    path("rooms/<slug:room>/stream", polling.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
     path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
-    path("rooms/<slug:room>/insights", insights_page.of_room, name="room-insights"),
+    path("rooms/<slug:room>/insights", insights_views.of_room, name="room-insights"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),
     path("rooms/<slug:room>/connect/keys", connect.keys, name="connect-keys"),
     path("rooms/<slug:room>/connect/test", connect.send_test_question, name="send-test-question"),
     path("rooms/<slug:room>/connect/rotate", connect.rotate_key, name="rotate-key"),
     path("rooms/<slug:room>/connect/revoke", connect.revoke_key, name="revoke-key"),
     path("rooms/<slug:room>/connect/closing", connect.close_questions_after, name="close-questions-after"),
-    path("rooms/<slug:room>/webhooks", webhook_page.webhooks_page, name="webhooks"),
-    path("rooms/<slug:room>/webhooks/try", webhook_page.try_out, name="try-webhook"),
-    path("rooms/<slug:room>/webhooks/switch", webhook_page.switch, name="switch-webhook"),
-    path("rooms/<slug:room>/webhooks/remove", webhook_page.remove, name="remove-webhook"),
+    path("rooms/<slug:room>/webhooks", webhook_views.webhooks_page, name="webhooks"),
+    path("rooms/<slug:room>/webhooks/try", webhook_views.try_out, name="try-webhook"),
+    path("rooms/<slug:room>/webhooks/switch", webhook_views.switch, name="switch-webhook"),
+    path("rooms/<slug:room>/webhooks/remove", webhook_views.remove, name="remove-webhook"),
     path("ask-bridge.pyz", connect.client_archive, name="client-archive"),
-    path("healthz", api.healthz, name="healthz"),
-    path("readyz", api.readyz, name="readyz"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),
 ]

@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from bridge_client.mcp.call import Limits
-from rooms.care import Care
+from rooms.contract.care import Care
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front, Request, forward, hold_back

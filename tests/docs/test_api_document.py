@@ -7,7 +7,8 @@ import json
 import re
 from typing import Any
 
-from rooms import openapi, payload
+from rooms.api import openapi
+from rooms.contract import payload
 from tests.docs.reader import Reader, examples, masked
 from tests.processes import ROOT
 
@@ -53,7 +54,7 @@ def test_every_call_has_an_example_of_itself() -> None:
 
 def test_document_has_every_code_of_a_problem_and_no_other() -> None:
     named = re.compile(r'"code": "([a-z_]+)"|Problem\(\s*\d+,\s*"([a-z_]+)"|"(invalid_[a-z]+)"')
-    sources = [*(ROOT / "rooms").glob("*.py"), ROOT / "deploy" / "nginx.conf"]
+    sources = [*(ROOT / "rooms").rglob("*.py"), ROOT / "deploy" / "nginx.conf"]
     found: set[Any] = {code for path in sources for code in re.findall(named, path.read_text())}
     codes = {code for groups in found for code in groups if code}
     rows = re.findall(r"^\| \d{3} \| (.+?) \|", DOCUMENT, re.MULTILINE)

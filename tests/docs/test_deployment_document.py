@@ -16,10 +16,10 @@ from django.urls import reverse
 from bridge import logs
 from bridge.handler import THREADS
 from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
-from rooms import metrics
 from rooms.conf import DEFAULTS
-from rooms.exchange import COMMENT_SECONDS
-from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
+from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
+from rooms.live import metrics
+from rooms.live.exchange import COMMENT_SECONDS
 from tests.processes import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -102,7 +102,7 @@ def test_document_has_the_words_of_the_labels(db: None) -> None:
 
 
 def test_document_has_the_fields_of_a_json_line() -> None:
-    record = logging.LogRecord("rooms.hub", logging.ERROR, "", 1, "It failed", None, None)
+    record = logging.LogRecord("rooms.live.hub", logging.ERROR, "", 1, "It failed", None, None)
     told = DOCUMENT.partition("With `LOG_FORMAT=json`")[2].partition("\n\n")[0]
     for field in json.loads(logs.JsonLine().format(record)):
         assert f"`{field}`" in told

@@ -128,7 +128,7 @@ def test_troubleshooting_quotes_what_the_site_says() -> None:
     pages = "".join(path.read_text() for path in templates)
     for phrase in re.findall(r"(?<!\*)\*([A-Z][^*\n]+)\*(?!\*)", text):
         assert f'"{phrase}' in pages, phrase
-    sources = [ROOT / "Makefile", *(ROOT / "bridge").rglob("*.py"), *(ROOT / "rooms").glob("*.py")]
+    sources = [ROOT / "Makefile", *(ROOT / "bridge").rglob("*.py"), *(ROOT / "rooms").rglob("*.py")]
     said = "".join(path.read_text() for path in [*sources, *(ROOT / "bridge_client").rglob("*.py")])
     said = re.sub(r'"\n\s+f?"', "", said)  # sentences that go on on the next line
     first_column = re.findall(r"^\| `([^`]+ [^`]+)`", text, re.MULTILINE)

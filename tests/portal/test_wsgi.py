@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from rooms.wsgi import POLL_SECONDS
+from rooms.live.polling import POLL_SECONDS
 from tests.actors import Person, eventually
 from tests.portal.portals import WSGI_SERVER, World, host
 

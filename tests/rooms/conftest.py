@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import translation
 
 from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Question, Room
-from rooms.payload import parse_ask
 from rooms.signals import room_changed
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from rooms import lifecycle
+from rooms.api.messages import POST_BY_TYPE
+from rooms.contract.payload import MESSAGE_TYPES
 from rooms.models import Answer, Message, Question, Room
 
 DATABASE = "Which database should we use?"
@@ -344,3 +346,7 @@ def test_a_wait_for_messages_that_cannot_be_held_is_a_sign_of_life(agent: Any, s
     assert not Question.objects.get(pk=question.pk).agent_is_waiting
     agent.get(f"{agent.messages}?after={question.pk}&wait=5")
     assert Question.objects.get(pk=question.pk).agent_is_waiting
+
+
+def test_every_message_type_has_a_function_that_posts_it() -> None:
+    assert tuple(POST_BY_TYPE) == MESSAGE_TYPES

@@ -21,11 +21,11 @@ from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 
 from rooms import lifecycle
-from rooms.database import in_database
-from rooms.hub import Hub
+from rooms.db.pool import in_database
+from rooms.live.connections import Viewer
+from rooms.live.hub import Hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
-from rooms.sleepers import Viewer
 from tests.bench.daily import Day
 from tests.database_threads import all_threads_without_connections
 

@@ -13,9 +13,10 @@ from django.urls import include, path
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from rooms import lifecycle, openapi
+from rooms import lifecycle
+from rooms.api.operations import EXAMPLE_ASK
+from rooms.contract.payload import parse_ask
 from rooms.models import Answer, Question
-from rooms.payload import parse_ask
 from rooms.urls import urlpatterns
 
 JSON = "application/json"
@@ -158,7 +159,7 @@ def test_server_knows_where_the_whole_portal_is_mounted(client: Client) -> None:
 def test_example_is_what_the_api_takes(agent: Any, document: dict[str, Any]) -> None:
     operation = document["paths"]["/api/v1/rooms/{room}/questions"]["post"]
     example = operation["requestBody"]["content"][JSON]["example"]
-    assert example == openapi.EXAMPLE_ASK
+    assert example == EXAMPLE_ASK
     assert errors_in(document, ask_schema(document), example) == []
     assert agent.post(agent.questions, example).status_code == 201
 
@@ -183,7 +184,7 @@ def test_example_is_what_the_api_takes(agent: Any, document: dict[str, Any]) -> 
 def test_schema_refuses_what_the_api_refuses(
     agent: Any, document: dict[str, Any], problem: Any, spoil: Any
 ) -> None:
-    ask = copy.deepcopy(openapi.EXAMPLE_ASK)
+    ask = copy.deepcopy(EXAMPLE_ASK)
     spoil(ask)
     assert errors_in(document, ask_schema(document), ask)
     problem(agent.post(agent.questions, ask), 422, "invalid_question")
@@ -224,7 +225,7 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
 
     questions, messages = "/api/v1/rooms/{room}/questions", "/api/v1/rooms/{room}/messages"
     single, wait, answer = (f"/api/v1/questions/{{question_id}}{tail}" for tail in ("", "/wait", "/answer"))
-    example = openapi.EXAMPLE_ASK
+    example = EXAMPLE_ASK
     first = call("post", questions, example)["id"]
     call("post", questions, example)
     call("get", single, question_id=first, query="?wait=0")
@@ -299,7 +300,7 @@ def test_content_to_post_has_a_schema_for_each_type(document: dict[str, Any]) ->
         for part in new_message["allOf"]
     }
     for kind, content in (
-        ("AskUserQuestion", openapi.EXAMPLE_ASK),
+        ("AskUserQuestion", EXAMPLE_ASK),
         ("AskUserQuestionResponse", {"questionMessageId": "q_1", "selectedOptions": ["SQLite"]}),
     ):
         assert errors_in(document, contents[kind], content) == []

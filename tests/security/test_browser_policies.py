@@ -17,8 +17,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from rooms import lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import Question, Room
-from rooms.payload import parse_ask
 from tests.actors import Agent, Visitor
 from tests.processes import Reply, Site
 from tests.security.test_authorisation_matrix import ADMIN_ROUTES, ROWS, address, admin_address, body_for

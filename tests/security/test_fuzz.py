@@ -14,7 +14,7 @@ from schemathesis.checks import (
     unsupported_method,
 )
 
-from rooms import openapi
+from rooms.api import openapi
 from tests.actors import Agent
 from tests.world import World
 

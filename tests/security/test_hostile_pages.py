@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
-from rooms import markup
+from rooms.rendering import markup
 from tests.actors import Agent, Person
 from tests.processes import run_manage
 from tests.security.payloads import SHOWN, as_caption, as_name

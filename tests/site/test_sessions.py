@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from bridge import housekeeping
 from bridge.housekeeping import BATCH, Housekeeping, purge_sessions
-from rooms.database import in_database
+from rooms.db.pool import in_database
 from tests.actors import PATIENCE_SECONDS, eventually
 from tests.database_threads import all_threads_without_connections
 from tests.processes import START_SECONDS, Site
