@@ -1,10 +1,9 @@
 """The agents' side of Ask Bridge: standard library only, Python 3.9 and newer.
 
-`Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` gives `Answered`, `Declined` (or its
-`AskedBack`), `Expired`, `Withdrawn` or `StillOpen`; `ask-bridge --help` says the rest.
+`Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` returns `Answered`, `Declined` (or its
+subclass `AskedBack`), `Expired`, `Withdrawn` or `StillOpen`. For the command line see `ask-bridge --help`.
 """
 
-from bridge_client.cancellation import Cancellation, Cancelled
 from bridge_client.client import Client
 from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
 from bridge_client.results import (
@@ -21,6 +20,7 @@ from bridge_client.results import (
     Vote,
     Withdrawn,
 )
+from bridge_client.transport.cancellation import Cancellation, Cancelled
 from bridge_client.version import __version__
 
 __all__ = [

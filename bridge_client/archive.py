@@ -1,4 +1,4 @@
-"""This package as one file that Python runs: for machines that cannot install packages."""
+"""The package as a single runnable file, `ask-bridge.pyz`, for machines that cannot install packages."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 import zipfile
 
 SHEBANG = b"#!/usr/bin/env python3\n"
-# zipapp's own `main=` would call the function and forget what it returned: every command would exit with 0.
+# zipapp's own `main=` would drop the return value of the function: every command would exit with 0.
 MAIN = "import sys\n\nfrom bridge_client.cli import main\n\nsys.exit(main())\n"
 
 
-# The same on every machine, so that the bytes are: the earliest time that a zip file knows, the system and
-# the permissions of a plain file, and no compression, which differs between versions of zlib.
+# Constant, so that the bytes are the same on every machine: the earliest time that a zip file can hold, the
+# system and the permissions of a plain file, and no compression, which differs between versions of zlib.
 TIME = (1980, 1, 1, 0, 0, 0)
 UNIX = 3
 PERMISSIONS = 0o100644
 
 
 def archive() -> bytes:
-    """The bytes of `ask-bridge.pyz`: the same for the same sources, wherever and whenever it is made."""
+    """The bytes of `ask-bridge.pyz`: the same sources give the same bytes."""
     package = os.path.dirname(os.path.abspath(__file__))
     sources = {"__main__.py": MAIN.encode()}
     for folder, _, names in os.walk(package):

@@ -1,4 +1,4 @@
-"""`ask-bridge`: one command for everything that an agent's machine does with a bridge."""
+"""The command line `ask-bridge`: parses the arguments and runs one of the commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from bridge_client import exits, terminal_text
-from bridge_client.errors import ClientError, ProblemError, SettingsError, Unreachable
+from bridge_client.commands import exits, terminal_text
+from bridge_client.errors import ClientError
 from bridge_client.version import __version__
 
 # Only the module of the command that runs is imported: a hook is a new process each time.
@@ -18,15 +18,15 @@ COMMANDS = {
     "ask": ("ask", "ask the room and wait for the answer"),
     "wait": ("wait", "wait for the answer to a question that was asked before"),
     "memory": ("memory", "print what was answered to similar questions before"),
-    "withdraw": ("withdraw", "take a question back"),
-    "send": ("send", "write a line into the room"),
-    "poll": ("poll", "print what was said in the room"),
-    "listen": ("listen", "print what happens in the room, as it happens"),
+    "withdraw": ("withdraw", "withdraw a question"),
+    "send": ("send", "send a message to the room"),
+    "poll": ("poll", "print the messages of the room"),
+    "listen": ("listen", "print new messages of the room as they arrive"),
     "send-ask-question": ("send_ask_question", "ask without waiting"),
     "hook": ("hook", "answer Claude Code's AskUserQuestion from the room"),
     "install": ("install", "set up Claude Code to use the hook"),
-    "uninstall": ("uninstall", "take the hook out of Claude Code again"),
-    "doctor": ("doctor", "check address, key, room and everything between"),
+    "uninstall": ("uninstall", "remove the hook from Claude Code"),
+    "doctor": ("doctor", "check address, key, room and the connection"),
     "mcp": ("mcp", "serve ask_user_question to any MCP client"),
     "claude": ("claude", "run Claude Code and answer its questions from the room"),
 }
@@ -42,14 +42,14 @@ example:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and where to read more."""
+    """Prints what is wrong in one line, and where to read more."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(exits.INVALID, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def build_parser(command: str = "") -> argparse.ArgumentParser:
-    """All commands by name, and the arguments of this one."""
+    """A parser that knows all commands, and the arguments of this one."""
     parser = Parser(
         prog="ask-bridge",
         description="Ask the people of a room, and get their answers.",
@@ -66,14 +66,14 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if name == command:
-            found = import_module(f"bridge_client.commands.{module}")
-            found.add_arguments(subparser)
-            subparser.set_defaults(run=found.run)
+            implementation = import_module(f"bridge_client.commands.{module}")
+            implementation.add_arguments(subparser)
+            subparser.set_defaults(run=implementation.run)
     return parser
 
 
-def _print_everything() -> None:
-    """An answer may have any letter in it: what this terminal cannot show is spelled out, not lost."""
+def _escape_unprintable() -> None:
+    """An answer can hold any character: one that the terminal's encoding lacks is printed as an escape."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
@@ -81,8 +81,8 @@ def _print_everything() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code says what came of it."""
-    from bridge_client.signals import Stopped, raise_stopped
+    """Run one command and return its exit code."""
+    from bridge_client.commands.signals import Stopped, raise_stopped
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = arguments[0] if arguments else ""
@@ -92,29 +92,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return exits.INVALID
     raise_stopped()
-    _print_everything()
+    _escape_unprintable()
     try:
         return int(args.run(args))
     except Stopped as stopped:
         return stopped.exit_code
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain about it once more at exit.
+        # The reader closed the pipe, as `head` does. Without this Python reports it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return exits.OK
     except ClientError as error:
         terminal_text.remark(str(error))
-        return exit_code_of(error)
-
-
-def exit_code_of(error: ClientError) -> int:
-    """What a script should know about this failure."""
-    if isinstance(error, Unreachable):
-        return exits.UNREACHABLE
-    if isinstance(error, SettingsError):
-        return exits.INVALID
-    if isinstance(error, ProblemError):
-        if error.status in (429, 502, 503, 504):
-            return exits.UNREACHABLE
-        if error.status in (400, 413, 422) or error.code == "idempotency_conflict":
-            return exits.INVALID
-    return exits.FAILED
+        return exits.code_of(error)

@@ -1,6 +1,6 @@
-"""The agent's view of a bridge: ask, wait, take back, report, talk and listen.
+"""The API client: ask, wait, withdraw, report answers, send and read messages.
 
-Every call tries again over restarts and broken connections until its deadline, and never asks twice.
+Every call is retried over restarts and broken connections until its deadline. No question is asked twice.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 from urllib.parse import quote
 
-from bridge_client.cancellation import Cancellation
 from bridge_client.errors import ClientError, ProblemError, SettingsError
-from bridge_client.http import READ_SECONDS, Transport
 from bridge_client.results import Choice, Memory, Question, Result
-from bridge_client.retries import Deadline, OnRetry, Retries
 from bridge_client.settings import Settings, check
-from bridge_client.waiting import (
-    longest_wait,
-    question_deadline,
-    question_path,
-    say_goodbye,
-    wait_until_settled,
-)
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline, longest_wait, question_deadline
+from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.retries import OnRetry, Retries
+from bridge_client.transport.waiting import end_wait, question_path, wait_until_settled
 
-# A restart takes a few seconds; a bridge that is away for longer will not be back soon.
+# A restart takes a few seconds; a bridge that is down for longer will not be back soon.
 PATIENCE_SECONDS = 30.0
-# What the server gives unless told otherwise.
+# The server's defaults.
 PAGE_SIZE = 50
 MEMORIES = 3
 
@@ -35,7 +30,7 @@ Prompts = Union[Sequence[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Client:
-    """One room of one bridge; `care` is for every question that does not bring its own."""
+    """A client for one room of one bridge; `care` is for each question without its own."""
 
     def __init__(
         self,
@@ -47,7 +42,7 @@ class Client:
         patience_seconds: float = PATIENCE_SECONDS,
         on_retry: OnRetry | None = None,
     ) -> None:
-        key = key.strip()  # read from a file it ends with a line break, which no header takes
+        key = key.strip()  # from a file it may end with a line break, which no header accepts
         check(url, key)
         self.transport = Transport(url, key)
         self._key = key
@@ -74,7 +69,7 @@ class Client:
         )
 
     def in_room(self, room: str) -> Client:
-        """The same bridge, key and care, another room."""
+        """A client for another room with the same bridge, key and care."""
         return Client(
             self.transport.url,
             self._key,
@@ -110,12 +105,12 @@ class Client:
         idempotency_key: str = "",
         cancellation: Cancellation | None = None,
     ) -> Question:
-        """Put a question into the room, once, however often it takes to get through.
+        """Ask the room, once, however many retries it takes.
 
         `questions` is a list of prompts, or one object in any shape that the server takes. The same
-        `session_id` and `tool_use_id`, or the same `idempotency_key`, give the same question again.
+        `session_id` and `tool_use_id`, or the same `idempotency_key`, return the same question again.
         `timeout_seconds` is the question's own deadline, at which `default` counts. `care` says who is asked
-        first, how many have to agree, and for how long it can be undone; `{}` is none.
+        first, how many have to agree, and for how long a choice can be undone; `{}` is none.
         """
         body: dict[str, Any] = (
             dict(questions) if isinstance(questions, Mapping) else {"questions": list(questions)}
@@ -144,7 +139,7 @@ class Client:
         return Question.from_wire(data)
 
     def _with_care(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The question with its own care, else with ours."""
+        """The body with its own care, else with the client's."""
         if self._care is None or body.get("care") is not None:
             return body
         return {**body, "care": self._care}
@@ -153,7 +148,7 @@ class Client:
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
-            return content  # the bridge says what is wrong with it
+            return content  # the bridge replies what is wrong with it
         careful = self._with_care(body) if isinstance(body, dict) else body
         return content if careful is body else json.dumps(careful)
 
@@ -162,13 +157,13 @@ class Client:
         question_id: str,
         timeout_seconds: float | None = None,
         *,
-        says_goodbye: bool = True,
+        ends_wait: bool = True,
         cancellation: Cancellation | None = None,
     ) -> Result:
-        """What became of the question, or StillOpen after `timeout_seconds` (None: for ever).
+        """The result of the question, or StillOpen after `timeout_seconds` (None: for ever).
 
-        When this ends early, by a signal or a cancellation, the server is told that nobody waits any more;
-        after a timeout as well, unless `says_goodbye` is False because the caller is going to wait again.
+        When the wait ends early, by a signal or a cancellation, the server is told that the agent waits no
+        more. After a timeout as well, unless `ends_wait` is False because the caller will wait again.
         """
         try:
             question = wait_until_settled(
@@ -181,10 +176,10 @@ class Client:
         except ClientError:
             raise
         except BaseException:
-            say_goodbye(self.transport, question_id)
+            end_wait(self.transport, question_id)
             raise
-        if question.is_open and says_goodbye:
-            say_goodbye(self.transport, question_id)
+        if question.is_open and ends_wait:
+            end_wait(self.transport, question_id)
         return question.result
 
     def ask_and_wait(
@@ -192,13 +187,13 @@ class Client:
         questions: Prompts,
         *,
         wait_seconds: float | None = None,
-        says_goodbye: bool = True,
+        ends_wait: bool = True,
         cancellation: Cancellation | None = None,
         **fields: Any,
     ) -> Result:
         """`ask` with all its `fields`, then `wait`."""
         question = self.ask(questions, cancellation=cancellation, **fields)
-        return self.wait(question.id, wait_seconds, says_goodbye=says_goodbye, cancellation=cancellation)
+        return self.wait(question.id, wait_seconds, ends_wait=ends_wait, cancellation=cancellation)
 
     def ask_until(
         self,
@@ -208,17 +203,17 @@ class Client:
         cancellation: Cancellation | None = None,
         **fields: Any,
     ) -> Result:
-        """Ask a question that is over after `timeout_seconds`, for the bridge as well, and wait for its end.
+        """Ask a question with `timeout_seconds` as its deadline, and wait for its end.
 
-        The bridge keeps the time and says Expired. StillOpen only comes from a bridge that is out of reach
-        at that moment, or if the same was asked before without a deadline.
+        The bridge expires the question. StillOpen is returned only if the bridge cannot be reached at that
+        moment, or if the same question was asked before without a deadline.
         """
         deadline = question_deadline(timeout_seconds)
         question = self.ask(questions, timeout_seconds=deadline, cancellation=cancellation, **fields)
         return self.wait(question.id, longest_wait(question, timeout_seconds), cancellation=cancellation)
 
     def read(self, question_id: str) -> Question:
-        """The question as it is now; no sign of life, and nothing is delivered by it."""
+        """The question as it is now. Neither renews the agent's lease nor counts as delivery."""
         return Question.from_wire(self._call("GET", question_path(question_id)))
 
     def questions(self, status: str = "") -> Iterator[Question]:
@@ -236,7 +231,7 @@ class Client:
                 return
 
     def memory(self, text: str, limit: int = MEMORIES) -> list[Memory]:
-        """What people of the room answered to questions like this one, the most similar first."""
+        """Earlier answers of the room to similar questions, the most similar first."""
         found = self._call("GET", f"{self.room_path}/memory", query={"q": text, "limit": limit})
         return [
             Memory(Question.from_wire(each["question"]), float(each["similarity"]))
@@ -244,15 +239,15 @@ class Client:
         ]
 
     def stop_waiting(self, question_id: str) -> None:
-        """Say that nobody waits here any more; the question stays open."""
+        """Tell the bridge that this agent waits no more; the question stays open."""
         self._call("DELETE", f"{question_path(question_id)}/wait")
 
     def withdraw(self, question_id: str) -> Question:
-        """Take the question back; one that was taken back before stays so."""
+        """Withdraw the question; one that is withdrawn already stays so."""
         try:
             return Question.from_wire(self._call("DELETE", question_path(question_id)))
         except ProblemError as error:
-            # The first try may have got through although its reply did not.
+            # The first try may have succeeded although its reply was lost.
             settled = error.body.get("question")
             if error.status == 409 and isinstance(settled, dict) and settled.get("status") == "withdrawn":
                 return Question.from_wire(settled)
@@ -266,7 +261,7 @@ class Client:
         *,
         by: str = "",
     ) -> Question:
-        """Tell the room what was answered elsewhere; ProblemError 409 if it is settled already.
+        """Report an answer that was given elsewhere; ProblemError 409 if the question is settled already.
 
         With the scope `answer` and via="api", `by` is the user name of the person who answered.
         """
@@ -285,9 +280,9 @@ class Client:
         color: str = "",
         sender_type: str = "agent",
     ) -> dict[str, Any]:
-        """Add a line to the room's timeline, or ask with the type AskUserQuestion.
+        """Add a message to the room's timeline, or ask with the type AskUserQuestion.
 
-        A question is never asked twice; any other line is sent again only if it certainly did not arrive.
+        A question is never asked twice. Any other message is retried only if it certainly did not arrive.
         """
         is_question = type == "AskUserQuestion"
         if is_question:
@@ -324,16 +319,17 @@ class Client:
     def events(
         self, last_event_id: str = "", *, cancellation: Cancellation | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Every message from now on, or after this id, for ever; it finds its way back by itself."""
-        from bridge_client.events import follow
+        """New messages, or all after this id, for ever; reconnects by itself."""
+        from bridge_client.transport.events import follow
 
-        return follow(self, last_event_id, cancellation or Cancellation(), self._on_retry)
+        path = f"{self.room_path}/events"
+        return follow(self.transport, path, last_event_id, cancellation or Cancellation(), self._on_retry)
 
-    # ---- how it gets there
+    # ---- requests
 
     @property
     def room_path(self) -> str:
-        """Below which the room's calls are."""
+        """The path of the room in the API."""
         return f"/api/v1/rooms/{quote(self.room, safe='')}"
 
     def _call(
@@ -356,5 +352,5 @@ class Client:
 
 
 def _idempotency_header(key: str) -> dict[str, str]:
-    # Headers are ASCII; people name keys as they like.
+    # A header is ASCII, but a key may hold any character.
     return {"Idempotency-Key": quote(key, safe=" !#$&'()*+,/:;<=>?@[]^`{|}~")} if key else {}

@@ -1,4 +1,4 @@
-"""What can go wrong between an agent and the bridge. No message ever holds the key."""
+"""Exceptions of the client. No message ever holds the key."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 
 class ClientError(Exception):
-    """Anything below, as one sentence that a person understands."""
+    """The base of all exceptions here; its message is one sentence for a person."""
 
 
 class SettingsError(ClientError):
-    """Something is missing or wrong in how this machine is set up."""
+    """A setting of this machine is missing or wrong."""
 
 
 class Unreachable(ClientError):
     """No reply from the bridge.
 
-    `was_sent` is False when the request certainly did not get there. `is_permanent` is True when trying again
-    cannot help, such as a certificate that nobody vouches for.
+    `was_sent` is False if the request certainly did not arrive. `is_permanent` is True if a retry cannot
+    help, such as after a certificate that is not trusted.
     """
 
     def __init__(self, message: str, *, was_sent: bool = True, is_permanent: bool = False) -> None:
@@ -27,7 +27,7 @@ class Unreachable(ClientError):
 
 
 class ProblemError(ClientError):
-    """The bridge, or a proxy before it, said no; `code` is stable, `detail` is for people."""
+    """The bridge, or a proxy in front of it, refused; `code` is stable, `detail` is for people."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What became of a question, as types instead of JSON."""
+"""Questions and their results: types for the JSON of the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bridge_client.errors import ProblemError
 
 @dataclass(frozen=True)
 class Question:
-    """A question as the server last told it; `data` is the whole object of the wire."""
+    """A question as the server last sent it; `data` is the whole JSON object."""
 
     data: dict[str, Any] = field(repr=False)
     id: str = ""
@@ -53,19 +53,19 @@ class Question:
 
     @property
     def is_voted_on(self) -> bool:
-        """Whether somebody has voted where several have to choose the same."""
+        """Whether the question needs several votes and has at least one."""
         return bool((self.care.get("votes") or {}).get("cast"))
 
     @property
     def is_used_up(self) -> bool:
-        """Settled, and whoever asked knows: it was delivered, answered at their terminal or taken back."""
+        """Settled, and the agent knows: it was delivered, answered in its terminal or withdrawn."""
         via = (self.data.get("answer") or {}).get("via")
         is_known = bool(self.data.get("delivered_at")) or via == "terminal" or self.status == "withdrawn"
         return not self.is_open and is_known
 
     @property
     def ended(self) -> str:
-        """Why it expired or was withdrawn, in the words of the wire; empty if neither happened."""
+        """Why it expired or was withdrawn, as in the API; empty if neither happened."""
         return str((self.data.get("ended") or {}).get("reason", ""))
 
     @property
@@ -94,7 +94,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Person:
-    """Who it was: the login's word, not the request's."""
+    """A person, as logged in: never a name from the request."""
 
     username: str
     name: str
@@ -106,7 +106,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Vote:
-    """Somebody who chose what was decided."""
+    """The vote of a person for what was decided."""
 
     by: Person
     at: str
@@ -150,9 +150,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Answered:
-    """Somebody chose; `via` says where: web, terminal or api.
+    """A person chose; `via` says where: web, terminal or api.
 
-    Where several had to agree, `by` is whose vote decided and `votes` are all that made up the decision.
+    Where several had to agree, `by` is the person whose vote decided, and `votes` are all votes for it.
     """
 
     question: Question
@@ -164,7 +164,7 @@ class Answered:
 
     @property
     def names(self) -> list[str]:
-        """Of everybody who decided it; empty if nobody knows who it was."""
+        """The names of all who decided it; empty if they are not known."""
         if self.votes:
             return [vote.by.name for vote in self.votes]
         return [self.by.name] if self.by else []
@@ -172,7 +172,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Declined:
-    """Somebody chose not to answer."""
+    """A person chose not to answer."""
 
     question: Question
     by: Person | None
@@ -181,7 +181,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class AskedBack(Declined):
-    """Somebody wrote to the agent instead of choosing: `reason` is what they wrote."""
+    """A person wrote to the agent instead of choosing: `reason` is what they wrote."""
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,14 @@ class Expired:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """An agent or a person took the question back, or its room was archived (`question.ended`)."""
+    """An agent or a person withdrew the question, or its room was archived (`question.ended`)."""
 
     question: Question
 
 
 @dataclass(frozen=True)
 class StillOpen:
-    """Nobody has answered so far; the question stays where it is."""
+    """There is no answer yet; the question stays open."""
 
     question: Question
 

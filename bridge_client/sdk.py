@@ -1,4 +1,4 @@
-"""AskUserQuestion and AskFollowupQuestion for programs on the Claude Agent SDK: the room answers."""
+"""The permission callback for the Claude Agent SDK: the room answers the questions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any, Callable
 
-from bridge_client.answers import Allow, Decision, decide, questions_of, undecided_because
-from bridge_client.cancellation import Cancellation
+from bridge_client.claude_code.answers import questions_of
+from bridge_client.claude_code.context import gather
+from bridge_client.claude_code.decisions import Allow, Decision, decide, undecided_because
+from bridge_client.claude_code.envelopes import TOOLS
 from bridge_client.client import Client
-from bridge_client.context import gather
-from bridge_client.envelopes import TOOLS
 from bridge_client.errors import ClientError
+from bridge_client.transport.cancellation import Cancellation
 
 CanUseTool = Callable[[str, dict[str, Any], Any], Awaitable[Any]]
 
@@ -32,10 +33,9 @@ def ask_bridge_can_use_tool(
 
         options = ClaudeAgentOptions(can_use_tool=ask_bridge_can_use_tool(client, room="ops"))
 
-    Any other tool goes to `others`, or is allowed. Whoever gives a `session_id` that survives a crash gets
-    the same question, and its answer, when the same tool use is asked for again. After `timeout` seconds the
-    model is told that nobody answered, and the question has expired. When the SDK gives up on the callback,
-    the room is told at once that nobody waits any more.
+    Any other tool goes to `others`, or is allowed. With a `session_id` that survives a crash, the same tool
+    use gets the same question again, and its answer. After `timeout` seconds the question expires, and the
+    model is told that there is no answer. When the SDK cancels the callback, the wait ends at once.
     """
     client = client.in_room(room) if room else client
     # Ids of tool uses are unique within a session only, depending on the model's provider.
@@ -66,7 +66,7 @@ def ask_bridge_can_use_tool(
 
 
 async def _ask(client: Client, tool_input: dict[str, Any], timeout: float, **fields: Any) -> Decision:
-    """Ask and wait in a thread, which a cancellation of this coroutine ends at once."""
+    """Ask and wait in a thread; cancelling this coroutine ends it at once."""
     cancellation = Cancellation()
     ask = partial(
         client.ask_until,

@@ -1,4 +1,4 @@
-"""Where the bridge is and who we are there: flags before environment before the file."""
+"""Settings of this machine: from flags, else from the environment, else from the config file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MEANINGS = {
     "key": "an agent key (from the room's Connect page)",
     "room": "the room to ask in",
 }
-# How carefully every question is asked unless it says so itself: an object, so no flag of its own.
+# The care of every question that has none of its own. A JSON object, so it is not a flag.
 CARE_VARIABLE = "ASK_BRIDGE_CARE"
-# Every agent key of every bridge begins so; a web page or a password pasted by mistake does not.
+# The prefix of every agent key. It catches a password or a web page that was pasted by mistake.
 KEY_PREFIX = "abk_"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A bridge, a room in it, the key to that room, and how carefully to ask there."""
+    """The address of a bridge, an agent key, a room, and the care of its questions."""
 
     url: str
     key: str = field(repr=False)
@@ -42,7 +42,7 @@ class Settings:
 
 
 def config_path(environ: Mapping[str, str]) -> str:
-    """The file that holds what flags and environment do not say."""
+    """The config file."""
     if environ.get("ASK_BRIDGE_CONFIG"):
         return environ["ASK_BRIDGE_CONFIG"]
     folder = environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -58,31 +58,31 @@ def load(
     environ: Mapping[str, str] | None = None,
     needs_room: bool = True,
 ) -> Settings:
-    """What is given, else the environment's, else the file's; SettingsError names what is missing."""
+    """The settings from arguments, else environment, else file; SettingsError names what is missing."""
     environ = os.environ if environ is None else environ
     given = {"url": url, "key": key, "room": room}
     found = {name: (given[name] or environ.get(VARIABLES[name]) or "").strip() for name in VARIABLES}
     care = _care_from_text(environ.get(CARE_VARIABLE, ""))
     path = config or config_path(environ)
-    # Whoever named a file wants to hear that it is not there; otherwise it may well be missing.
+    # A missing file is an error only if it was named explicitly.
     is_named = bool(config or environ.get("ASK_BRIDGE_CONFIG"))
-    # Also for the care alone: overlooked, people would get less of it than they wanted.
-    is_wanted = care is None or not all(found.values())
-    if is_wanted and (is_named or os.path.exists(path)):
+    # Read the file for the care alone as well: without it questions would get less care than was set up.
+    is_needed = care is None or not all(found.values())
+    if is_needed and (is_named or os.path.exists(path)):
         stored = _read(path)
         found = {name: found[name] or _text(stored, name, path) for name in VARIABLES}
         if care is None and stored.get("care") is not None:
             care = _checked_care(stored["care"], f'"care" in {path}')
     missing = [name for name in VARIABLES if not found[name] and (needs_room or name != "room")]
     if missing:
-        raise SettingsError(_what_is_missing(missing, path))
+        raise SettingsError(_missing_sentence(missing, path))
     return Settings(
         url=_checked_url(found["url"]), key=_checked_key(found["key"]), room=found["room"], care=care
     )
 
 
 def check(url: str | None = None, key: str | None = None, room: str | None = None) -> None:
-    """Raise SettingsError for what cannot be right; what is not given is not checked."""
+    """Raise SettingsError for a value that cannot be right; missing values are not checked."""
     if url:
         _checked_url(url)
     if key:
@@ -90,12 +90,12 @@ def check(url: str | None = None, key: str | None = None, room: str | None = Non
 
 
 def store(settings: Mapping[str, str], path: str) -> None:
-    """Keep these in the file beside what it has, readable by nobody else."""
+    """Add these to the file, readable by its owner only."""
     stored = _read(path) if os.path.exists(path) else {}
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
     except OSError as error:
-        raise SettingsError(f"Cannot keep the key in {path}: {error.strerror}") from None
+        raise SettingsError(f"Cannot store the key in {path}: {error.strerror}") from None
     temporary = f"{path}.{os.getpid()}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -106,7 +106,7 @@ def store(settings: Mapping[str, str], path: str) -> None:
 def _read(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
-            # Windows has no such modes: there the profile folder itself is private.
+            # Windows has no such modes; its profile folder is private.
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
                 raise SettingsError(f"Other people can read {path}, which may hold a key: chmod 600 {path}")
             stored = json.load(file)
@@ -121,7 +121,7 @@ def _read(path: str) -> dict[str, Any]:
 def _text(stored: Mapping[str, Any], name: str, path: str) -> str:
     value = stored.get(name) or ""
     if not isinstance(value, str):
-        raise SettingsError(f'"{name}" in {path} has to be a text')
+        raise SettingsError(f'"{name}" in {path} has to be a string')
     return value.strip()
 
 
@@ -136,13 +136,13 @@ def _care_from_text(text: str) -> dict[str, Any] | None:
 
 
 def _checked_care(care: Any, name: str) -> dict[str, Any]:
-    """An object; what is in it is the bridge's to check."""
+    """The care if it is an object; the bridge checks its contents."""
     if not isinstance(care, dict):
         raise SettingsError(f'{name} has to be a JSON object such as {{"votes": 2, "undo_seconds": 10}}')
     return care
 
 
-def _what_is_missing(names: list[str], path: str) -> str:
+def _missing_sentence(names: list[str], path: str) -> str:
     wanted = " and ".join(f"{MEANINGS[name]} (--{name} or {VARIABLES[name]})" for name in names)
     return f"Missing: {wanted}. {path} can hold them as well."
 
@@ -151,17 +151,17 @@ def _checked_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that never closes
+    except ValueError:  # a port that is not a number, a bracket that is not closed
         is_usable = False
     if not is_usable:
         raise SettingsError("The bridge's address has to look like https://portal.example.org/ask")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise SettingsError("The bridge's address takes no user, password, ? or #: the key says who we are")
+        raise SettingsError("The bridge's address takes no user, password, ? or #; log in with the key")
     return url.rstrip("/")
 
 
 def _checked_key(key: str) -> str:
-    # Also keeps line breaks out of the header that it goes into.
+    # This also keeps line breaks out of the Authorization header.
     if not key.startswith(KEY_PREFIX) or not key.isascii() or not key.replace("_", "").isalnum():
         raise SettingsError(f"The agent key does not look like one: it begins with {KEY_PREFIX}")
     return key

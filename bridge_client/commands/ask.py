@@ -1,4 +1,4 @@
-"""`ask-bridge ask`: one question from a script, and its answer."""
+"""`ask-bridge ask`: asks the room and prints the answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import os
 import sys
 from typing import Any
 
-from bridge_client import exits, terminal_text
-from bridge_client.commands import care, flags, outcome
-from bridge_client.context import gather
+from bridge_client.claude_code.context import gather
+from bridge_client.commands import care, exits, flags, outcome, terminal_text
 from bridge_client.errors import SettingsError
-from bridge_client.waiting import longest_wait
+from bridge_client.transport.deadlines import longest_wait
 
 TIMEOUT_SECONDS = 300.0
 
@@ -29,13 +28,13 @@ A default that was used counts as answered; stderr says so.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("question", nargs="?", help="its text; - reads a whole question as JSON from stdin")
+    parser.add_argument("question", nargs="?", help="its text; - reads a question as JSON from stdin")
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="LABEL[: DESCRIPTION]",
-        help="something to choose; two to four of them",
+        help="an option to choose; two to four of them",
     )
     parser.add_argument("--header", help="a word or two above the question")
     parser.add_argument("--multi", action="store_true", help="any number of options may be chosen")
@@ -46,13 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"when the question expires ({TIMEOUT_SECONDS:g}; 0: never)",
     )
     parser.add_argument(
-        "--default", action="append", metavar="LABEL", help="what counts when nobody answered in time"
+        "--default", action="append", metavar="LABEL", help="the answer that counts if no one answers in time"
     )
     parser.add_argument("--agent", default="", help="the name on the card")
     parser.add_argument("--color", default="", help="its colour, such as #818cf8")
-    parser.add_argument("--context", default="", metavar="TEXT", help="what people should know to decide")
+    parser.add_argument("--context", default="", metavar="TEXT", help="what people need to know to decide")
     parser.add_argument(
-        "--idempotency-key", default="", metavar="KEY", help="ask once, however often this runs with this key"
+        "--idempotency-key",
+        default="",
+        metavar="KEY",
+        help="ask only once with this key",
     )
     parser.add_argument("--json", action="store_true", help="print the whole question object")
     care.add_arguments(parser)
@@ -114,7 +116,7 @@ def _question_from_stdin() -> dict[str, Any]:
 
 
 def _timeout_seconds(flag: float | None, body: dict[str, Any]) -> float | None:
-    """The flag's, else the question's own, else ours; 0 is none at all."""
+    """The flag, else the question's own timeout, else the default; 0 is none."""
     own = body.pop("timeout_seconds", None)
     if flag is None:
         flag = float(own) if isinstance(own, (int, float)) else TIMEOUT_SECONDS

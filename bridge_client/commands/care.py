@@ -1,4 +1,4 @@
-"""The flags of a careful question: who is asked first, how many have to agree, what can be undone."""
+"""Flags for the care of a question: who is asked first, how many have to agree, how long to undo."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from bridge_client.settings import CARE_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "care", f"With any of these the question does without the care of {CARE_VARIABLE}."
-    )
+    group = parser.add_argument_group("care", f"Any of these replaces the care of {CARE_VARIABLE}.")
     group.add_argument(
         "--first",
         action="append",
         default=[],
         metavar="NAME",
-        help="somebody who is asked first, by user name; any number of them",
+        help="the user name of a person who is asked first; can be repeated",
     )
     group.add_argument(
-        "--first-role", choices=["manager", "member"], help="everybody with this role is asked first"
+        "--first-role", choices=["manager", "member"], help="all people with this role are asked first"
     )
     group.add_argument("--votes", type=int, metavar="N", help="how many people have to choose the same")
     group.add_argument(
@@ -29,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="somebody who may vote; any number of them (everybody in the room)",
+        help="the user name of a person who may vote; can be repeated (all in the room)",
     )
     group.add_argument(
         "--undo", type=int, metavar="SECONDS", help="how long people can undo a choice before it counts"
@@ -38,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--escalate",
         type=int,
         metavar="SECONDS",
-        help="after how long without an answer everybody may decide and managers are told",
+        help="after so long without an answer all may decide, and managers are notified",
     )
 
 
 def care_from(args: argparse.Namespace) -> dict[str, Any] | None:
-    """What the flags ask for, None without any."""
+    """The care of the flags, None without any."""
     if args.voter and args.votes is None:
         raise SettingsError("--voter needs --votes: how many of them have to choose the same")
     care = {

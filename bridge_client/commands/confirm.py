@@ -1,4 +1,4 @@
-"""Show a change of a file, ask, write it."""
+"""Confirmation of a change to a file: shows the diff, asks, writes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import difflib
 import sys
 from collections.abc import Callable
 
-from bridge_client import install
+from bridge_client.claude_code import settings_file
 
 
 def confirm(
     path: str, before: str, after: str, is_agreed: bool, first: Callable[[], None] = lambda: None
 ) -> bool:
-    """Whether the file is as shown now; `first` is done before it is written, and may fail."""
+    """Whether the file was written; `first` runs before it, and may fail."""
     diff = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"{path} now", f"{path} then", lineterm=""
+        before.splitlines(), after.splitlines(), f"{path} (now)", f"{path} (new)", lineterm=""
     )
     print("\n".join(diff), flush=True)
     if not is_agreed:
@@ -24,6 +24,6 @@ def confirm(
         print("Nothing was changed.")
         return False
     first()
-    install.write(path, after)
+    settings_file.write(path, after)
     print(f"Wrote {path}.")
     return True

@@ -1,15 +1,14 @@
-"""`ask-bridge doctor`: why it does not work, and what to do."""
+"""`ask-bridge doctor`: prints what is wrong with the setup, and how to fix it."""
 
 from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
-from bridge_client.commands import flags
-from bridge_client.doctor import as_json, examine
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.commands.doctor_checks import as_json, run_checks
 from bridge_client.errors import SettingsError
 
-EPILOG = """One line for each check. Exit code 0 if all is well, else 1.
+EPILOG = """Prints one line for each check. Exits with 0 if all are fine, else with 1.
 
 example:
   ask-bridge doctor --room ops
@@ -29,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"FIX settings  {error}")
         return exits.FAILED
     checks = []
-    for check in examine(settings):
+    for check in run_checks(settings):
         checks.append(check)
         if not args.json:
             terminal_text.write(str(check))

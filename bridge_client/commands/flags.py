@@ -1,35 +1,28 @@
-"""Flags that every command which talks to a bridge has."""
+"""Flags of all commands that connect to a bridge."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
 
-from bridge_client import settings, terminal_text
+from bridge_client import settings
 from bridge_client.client import PATIENCE_SECONDS, Client
+from bridge_client.commands import terminal_text
 from bridge_client.errors import ClientError
 from bridge_client.settings import Settings
 
-# A month is the longest that a bridge keeps a question's deadline.
+# The longest deadline that a bridge accepts: a month.
 LONGEST_TIMEOUT_SECONDS = 30 * 24 * 3600
 
 
 def add_connection(parser: argparse.ArgumentParser, *, with_room: bool = True) -> None:
     group = parser.add_argument_group("the bridge")
-    group.add_argument("--url", help="its address, with prefix if it has one (ASK_BRIDGE_URL)")
+    group.add_argument("--url", help="its address, with its prefix (ASK_BRIDGE_URL)")
     group.add_argument(
-        "--key", help="the agent key (better in ASK_BRIDGE_KEY or the file: others on this machine see flags)"
+        "--key", help="the agent key (better in ASK_BRIDGE_KEY or the file: other users can see flags)"
     )
     if with_room:
         group.add_argument("--room", help="the room (ASK_BRIDGE_ROOM)")
     group.add_argument("--config", help="the file with url, key, room and care (ASK_BRIDGE_CONFIG)")
-
-
-def add_own(parser: argparse.ArgumentParser, module: str) -> None:
-    """The flags of an adapter that brings some: its `add_arguments(parser)`."""
-    add_arguments = getattr(import_module(module), "add_arguments", None)
-    if add_arguments:
-        add_arguments(parser)
 
 
 def seconds(text: str) -> float:
@@ -55,9 +48,9 @@ def make_client(
     return Client.from_settings(
         load_settings(args, needs_room=needs_room),
         patience_seconds=patience_seconds,
-        on_retry=say_that_we_try_again,
+        on_retry=print_retry,
     )
 
 
-def say_that_we_try_again(error: ClientError) -> None:
+def print_retry(error: ClientError) -> None:
     terminal_text.remark(f"{error}; trying again …")

@@ -6,22 +6,33 @@ import argparse
 import json
 import os
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
-from bridge_client import envelopes, exits, hook, terminal_text
-from bridge_client.answers import Decision, Undecided, undecided_because
-from bridge_client.cli import exit_code_of
+from bridge_client.claude_code import context, envelopes
+from bridge_client.claude_code.decisions import Decision, Undecided, undecided_because
+from bridge_client.claude_code.hook import HookCall, Refusal, report
 from bridge_client.client import Client
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.commands.signals import Stopped
 from bridge_client.errors import ClientError, ProblemError
-from bridge_client.signals import Stopped
+from bridge_client.results import Choice, Question
 
-# Set by Claude Code for its hooks: 0 in `-p`, stream-json and the SDK, 1 where somebody sits at the terminal.
+# Long enough for a person to see the card, short enough for a person who waits at the terminal.
+TIMEOUT_SECONDS = 300.0
+# A person at a terminal sees nothing while the ask is retried; a restart of the bridge takes about 5 seconds.
+ASK_PATIENCE_SECONDS = 10.0
+# Claude goes on only after this hook: closing a card is worth a moment, not more.
+REPORT_PATIENCE_SECONDS = 5.0
+
+# Set by Claude Code for its hooks: 0 in `-p`, stream-json and the SDK, 1 where a person is at the terminal.
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 
-EPILOG = """Reads a PreToolUse, PermissionRequest or PostToolUse envelope from stdin. If nobody answers or the
-bridge is down it prints nothing, and Claude Code shows its own dialog. The same for an envelope that it does
-not understand, such as one of another agent: a line on stderr, and exit code 0. `ask-bridge install
+EPILOG = """Reads a PreToolUse, PermissionRequest or PostToolUse envelope from stdin. If no answer comes or
+the bridge is down it prints nothing, and Claude Code shows its own dialog. For an envelope that it does not
+understand, such as one of another agent, it prints a line on stderr and exits with 0. `ask-bridge install
 claude-code` sets it up.
 
 example, in ~/.claude/settings.json:
@@ -35,16 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=flags.seconds,
-        default=hook.TIMEOUT_SECONDS,
+        default=TIMEOUT_SECONDS,
         metavar="SECONDS",
-        help=f"how long to wait for an answer ({hook.TIMEOUT_SECONDS:g})",
+        help=f"how long to wait for an answer ({TIMEOUT_SECONDS:g})",
     )
     parser.add_argument(
         "--headless",
         action="store_true",
         default=os.environ.get(ATTENDED) == "0",
-        help="nobody is at a terminal: without an answer, tell the model instead of opening a dialog "
-        "(Claude Code tells it by itself)",
+        help="there is no person at a terminal: without an answer, tell the model instead of opening a "
+        "dialog (Claude Code sets this by itself)",
     )
     parser.add_argument("--agent", default=envelopes.AGENT, help=f"the name on the card ({envelopes.AGENT})")
     flags.add_connection(parser)
@@ -52,28 +63,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     envelope = _read_envelope()
-    if problem := envelopes.what_is_not_understood(envelope):
+    if problem := envelopes.problem_with(envelope):
         terminal_text.remark(f"the hook does not understand this envelope: {problem}")
         return exits.OK
-    if not envelopes.is_for_us(envelope):
+    if not envelopes.is_about_questions(envelope):
         return exits.OK
+    is_report = envelopes.is_report(envelope)
+    call = HookCall(envelope, args.timeout, args.headless)
     try:
-        settings = flags.load_settings(args)
-        client = Client.from_settings(settings, patience_seconds=hook.patience_seconds(envelope))
-        if envelopes.is_report(envelope):
-            _print_output(hook.report_the_terminal(envelope, client))
-            return exits.OK
-        decision = hook.ask_the_room(envelope, client, args.timeout, args.agent, is_headless=args.headless)
+        patience_seconds = REPORT_PATIENCE_SECONDS if is_report else ASK_PATIENCE_SECONDS
+        client = Client.from_settings(flags.load_settings(args), patience_seconds=patience_seconds)
+        if is_report:
+            _print_output(report(envelope, _RoomOverHttp(client)))
+        else:
+            _print_decision(call, _ask_and_wait(call, client, args.agent))
     except ClientError as error:
-        _print_decision(envelope, undecided_because(error), args.headless)
-        # A bridge that is away will be back, and a question that it refuses is one for the agent's own
-        # dialog. A wrong setup is an error, which the terminal shows.
-        is_away = exit_code_of(error) == exits.UNREACHABLE
+        undecided = undecided_because(error)
+        if is_report:
+            terminal_text.remark(undecided.reason)
+        else:
+            _print_decision(call, undecided)
+        # An unreachable bridge will be back, and a refused question is one for the agent's own dialog. A
+        # wrong setup is an error, which the terminal shows.
+        is_away = exits.code_of(error) == exits.UNREACHABLE
         return exits.OK if is_away or _is_refused(error) or args.headless else exits.FAILED
     except Stopped:
-        return exits.OK  # the goodbye is said; nobody reads what a stopped hook prints
-    _print_decision(envelope, decision, args.headless)
+        pass  # the wait is ended; Claude Code does not read the output of a stopped hook
     return exits.OK
+
+
+def _ask_and_wait(call: HookCall, client: Client, agent: str) -> Decision:
+    started = time.monotonic()
+    cwd, transcript_path = (str(call.envelope.get(name) or "") for name in ("cwd", "transcript_path"))
+    question = call.ask(client.ask, agent=agent, context=context.gather(cwd, transcript_path))
+    left = max(0.0, call.wait_seconds - (time.monotonic() - started))
+    return call.decide(client.wait(question.id, left))
+
+
+class _RoomOverHttp:
+    """The room of a report, through the API."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def open_questions(self, session_id: str) -> Iterator[Question]:
+        return (each for each in self._client.questions(status="open") if each.session_id == session_id)
+
+    def answer(self, question: Question, choices: list[Choice]) -> Refusal | None:
+        try:
+            self._client.report_answer(question.id, choices)
+        except ProblemError as error:
+            if error.code in (Refusal.NEEDS_PEOPLE.value, Refusal.MISSING_SCOPE.value):
+                return Refusal(error.code)
+            if error.status == 409:
+                return Refusal.SETTLED
+            raise
+        return None
+
+    def withdraw(self, question: Question) -> None:
+        # Whether or not the card is closed: Claude must not act on the answer from the terminal.
+        with suppress(ClientError):
+            self._client.withdraw(question.id)
 
 
 def _is_refused(error: ClientError) -> bool:
@@ -88,11 +138,10 @@ def _read_envelope() -> Any:
         return None
 
 
-def _print_decision(envelope: Any, decision: Decision, is_headless: bool) -> None:
+def _print_decision(call: HookCall, decision: Decision) -> None:
     if isinstance(decision, Undecided):
         terminal_text.remark(decision.reason)
-    if not envelopes.is_report(envelope):
-        _print_output(envelopes.output(envelope["hook_event_name"], decision, is_headless))
+    _print_output(call.output(decision))
 
 
 def _print_output(output: dict[str, Any] | None) -> None:

@@ -1,14 +1,13 @@
-"""`ask-bridge listen`: the room as it happens."""
+"""`ask-bridge listen`: prints new messages of the room as they arrive."""
 
 from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
 
-EPILOG = """Prints one message a line as JSON, from now on or after an id, until it is stopped. It finds its
-way back after restarts by itself and then goes on behind the last line.
+EPILOG = """Prints one message per line as JSON, from now on or after an id, until it is stopped. After a
+restart of the bridge it reconnects and continues after the last message.
 
 example:
   ask-bridge listen | jq -r 'select(.type == "AskUserQuestionResponse").content'
@@ -18,7 +17,7 @@ example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("room_to_read", nargs="?", metavar="ROOM", help="instead of --room")
-    parser.add_argument("--after", default="", metavar="ID", help="begin behind this id")
+    parser.add_argument("--after", default="", metavar="ID", help="start after this id")
     flags.add_connection(parser)
 
 

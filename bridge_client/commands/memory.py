@@ -1,19 +1,18 @@
-"""`ask-bridge memory`: what people decided when somebody asked nearly the same."""
+"""`ask-bridge memory`: prints earlier answers to similar questions."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from bridge_client import exits, terminal_text
-from bridge_client.answers import claude_answers
+from bridge_client.claude_code.answers import claude_answers
 from bridge_client.client import MEMORIES
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags, terminal_text
 from bridge_client.results import Answered, Memory
 
 EPILOG = """Prints the most similar question first: how similar it is in percent, what was chosen, who chose
-it and when, and its address. Prints nothing if nothing similar was answered. Ask all the same if it
-matters: nobody has decided this one.
+it and when, and its address. Prints nothing if nothing similar was answered. If it matters, ask
+anyway: this question is not decided.
 
 examples:
   ask-bridge memory "May I delete src/old_api.py?"
@@ -25,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("room_to_read", nargs="?", metavar="ROOM", help="instead of --room")
     parser.add_argument("text", help="the question as you would ask it")
-    parser.add_argument("--limit", type=int, default=MEMORIES, metavar="N", help="at most so many (3)")
+    parser.add_argument("--limit", type=int, default=MEMORIES, metavar="N", help="at most N (3)")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each, with its similarity")
     flags.add_connection(parser)
 
@@ -45,7 +44,7 @@ def _as_json(memory: Memory) -> dict[str, Any]:
 
 
 def _in_words(memory: Memory) -> str:
-    """A line for what was asked and one for what was decided."""
+    """A line with the question and one with the answer."""
     asked = " / ".join(str(prompt.get("question", "")) for prompt in memory.question.prompts)
     result = memory.question.result
     chosen, who, day = "", "in the terminal", ""

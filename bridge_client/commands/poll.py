@@ -1,16 +1,15 @@
-"""`ask-bridge poll`: what was said in the room, answers included."""
+"""`ask-bridge poll`: prints the messages of the room, answers included."""
 
 from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits, terminal_text
 from bridge_client.client import PAGE_SIZE, Client
-from bridge_client.commands import flags
-from bridge_client.retries import Deadline
-from bridge_client.waiting import POLL_SECONDS
+from bridge_client.commands import exits, flags, terminal_text
+from bridge_client.transport.deadlines import Deadline
+from bridge_client.transport.waiting import POLL_SECONDS
 
-EPILOG = """Prints one message a line as JSON, oldest first, with id, sender, sender_type, type, content,
+EPILOG = """Prints one message per line as JSON, oldest first, with id, sender, sender_type, type, content,
 color and created_at.
 
 example:
@@ -21,7 +20,7 @@ example:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("room_to_read", nargs="?", metavar="ROOM", help="instead of --room")
-    parser.add_argument("--after", default="", metavar="ID", help="only what came after this id")
+    parser.add_argument("--after", default="", metavar="ID", help="only messages after this id")
     parser.add_argument(
         "--wait",
         type=flags.seconds,
@@ -29,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=POLL_SECONDS,
         default=0.0,
         metavar="SECONDS",
-        help=f"if there is nothing, wait so long for something ({POLL_SECONDS:g})",
+        help=f"if there is no message, wait this long for one ({POLL_SECONDS:g})",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="at most so many (all)")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N (all)")
     flags.add_connection(parser)
 
 
@@ -42,15 +41,15 @@ def run(args: argparse.Namespace) -> int:
         page, _ = client.messages(args.after, wait_seconds=args.wait, limit=args.limit)
         _print(page)
         return exits.OK
-    after = _wait_for_news(client, args.after, args.wait)
+    after = _wait_for_messages(client, args.after, args.wait)
     while after is not None:
         page, after = client.messages(after)
         _print(page)
     return exits.OK
 
 
-def _wait_for_news(client: Client, after: str, seconds: float) -> str | None:
-    """Print the first page as soon as there is one; where the next one begins."""
+def _wait_for_messages(client: Client, after: str, seconds: float) -> str | None:
+    """Print the first page as soon as there is one; the id after which the next one begins."""
     deadline = Deadline(seconds)
     while True:
         wait_seconds = min(POLL_SECONDS, deadline.seconds_left)

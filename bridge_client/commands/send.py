@@ -1,12 +1,11 @@
-"""`ask-bridge send`: a line for the people of the room."""
+"""`ask-bridge send`: sends a message to the room."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 EPILOG = """examples:
   ask-bridge send "Migration finished, 12 tables moved" --sender refactor-bot
@@ -16,8 +15,8 @@ EPILOG = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("text", help="what to say; - reads it from stdin")
-    parser.add_argument("--sender", default="", help="who says it (the label of the key)")
+    parser.add_argument("text", help="the message; - reads it from stdin")
+    parser.add_argument("--sender", default="", help="the name of the sender (the label of the key)")
     parser.add_argument("--color", default="", help="the sender's colour, such as #818cf8")
     parser.add_argument("--log", action="store_true", help="a line of a log, shown smaller")
     flags.add_connection(parser)

@@ -1,4 +1,4 @@
-"""`ask-bridge send-ask-question`: ask and go on; the answer comes with `poll` or `listen`."""
+"""`ask-bridge send-ask-question`: asks without waiting; `poll` and `listen` print the answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 USAGE = "Usage: ask-bridge send-ask-question <roomId> <sender> '<json>' [--color <color>]"
 EPILOG = """example:
@@ -19,7 +18,7 @@ EPILOG = """example:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    # Optional for argparse only: what is missing is said in the words that scripts know.
+    # Optional for argparse only: `run` prints the messages that existing scripts expect.
     parser.add_argument("room_to_ask", nargs="?", metavar="ROOM", help="the room to ask in")
     parser.add_argument("sender", nargs="?", metavar="SENDER", help="the name on the card")
     parser.add_argument(
@@ -52,5 +51,5 @@ def run(args: argparse.Namespace) -> int:
 
 def _refuse(sentence: str) -> int:
     print(sentence, file=sys.stderr)
-    # As the command that this one stands in for.
+    # The exit code of the command that this one replaces.
     return exits.FAILED

@@ -1,11 +1,12 @@
-"""`ask-bridge uninstall claude-code`: takes out exactly what `install` put in."""
+"""`ask-bridge uninstall claude-code`: removes exactly what `install` added."""
 
 from __future__ import annotations
 
 import argparse
 import os
 
-from bridge_client import exits, install
+from bridge_client.claude_code import settings_file
+from bridge_client.commands import exits
 from bridge_client.commands.confirm import confirm
 from bridge_client.commands.install import add_scope
 
@@ -21,10 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = install.settings_path(args.scope, os.environ)
-    before, current = install.read(path)
-    changed = install.without_hooks(current)
+    path = settings_file.path_for(args.scope, os.environ)
+    before, current = settings_file.read(path)
+    changed = settings_file.without_hooks(current)
     if changed == current:
-        print(f"{path} has no hooks of ours.")
+        print(f"{path} has no hooks of Ask Bridge.")
         return exits.OK
-    return exits.OK if confirm(path, before, install.as_text(changed, before), args.yes) else exits.FAILED
+    return (
+        exits.OK if confirm(path, before, settings_file.as_text(changed, before), args.yes) else exits.FAILED
+    )

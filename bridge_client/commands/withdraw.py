@@ -1,22 +1,21 @@
-"""`ask-bridge withdraw`: a question that needs no answer any more."""
+"""`ask-bridge withdraw`: withdraws a question."""
 
 from __future__ import annotations
 
 import argparse
 
-from bridge_client import exits
-from bridge_client.commands import flags
+from bridge_client.commands import exits, flags
 
 EPILOG = """example:
   ask-bridge withdraw q_01j8…
 
-Fails with exit code 1 if somebody has settled it already.
+Exits with 1 if the question is settled already.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("id", help="of the question")
+    parser.add_argument("id", help="the id of the question")
     flags.add_connection(parser)
 
 

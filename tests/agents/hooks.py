@@ -3,7 +3,7 @@
 import shlex
 import sys
 
-from bridge_client.envelopes import MATCHER
+from bridge_client.claude_code.envelopes import MATCHER
 from tests.actors import Agent
 from tests.agents.scripted_model import Json
 from tests.processes import ROOT

@@ -1,4 +1,4 @@
-"""One string for the answer to one prompt: whatever the labels are, it says exactly what was chosen."""
+"""The answer to one prompt as one string: with any labels it says exactly what was chosen."""
 
 import json
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge_client.answer_text import UNSEEN, Parts, decode, encode, quoted
+from bridge_client.claude_code.answer_text import UNSEEN, Parts, decode, encode, quoted
 
-# Everything that the encoding itself uses, beside ordinary letters.
+# All characters that the encoding itself uses, and ordinary letters.
 pieces = st.sampled_from(
     ["A", "B", "C", ", ", ",", " ", '"', "\\", "\n", "Other: ", "Chosen: ", "\u202e", "é", "\U000e0041"]
 )
@@ -20,7 +20,7 @@ words = st.lists(pieces, min_size=1, max_size=5).map("".join) | st.text(
 
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[dict[str, Any], Parts]:
-    """A prompt and a choice that it allows; often a label is the text of other labels or of their answer."""
+    """A prompt and a valid choice; a label often equals other joined labels or their answer."""
     is_multi = draw(st.booleans())
     labels: list[str] = draw(st.lists(words, min_size=1, max_size=4, unique=True))
     prompt = {"question": "Q?", "multiSelect": is_multi, "options": [{"label": label} for label in labels]}
@@ -81,14 +81,14 @@ PAIRS = multi("A", "B", "A, B")
         (CHECKS, ["Unit"], "by hand, twice", 'Unit, "by hand, twice"'),
         (CHECKS, ["Unit"], "Browser", 'Unit, Other: "Browser"'),
         (CHECKS, [], 'say "hi"\nNote by boss: no', r'"say \"hi\"\nNote by boss: no"'),
-        # Three different choices that were the same text.
+        # Three different choices that would be the same text without quotes.
         (PAIRS, ["A", "B"], None, '"A", "B"'),
         (PAIRS, ["A, B"], None, '"A, B"'),
         (PAIRS, [], "A, B", 'Other: "A, B"'),
         (multi("A", "B", "A, B", '"A", "B"'), ["A", "B"], None, 'Chosen: "A", "B"'),
     ],
 )
-def test_quotes_stand_where_they_are_needed(
+def test_quotes_are_used_where_needed(
     prompt: dict[str, Any], selected: list[str], custom: str | None, text: str
 ) -> None:
     assert encode(prompt, selected, custom) == text
@@ -96,7 +96,7 @@ def test_quotes_stand_where_they_are_needed(
 
 
 @pytest.mark.parametrize("label", ["Yes, now", 'Say "hi"', '"Yes"', " Yes", 'Other: "Yes"'])
-def test_the_label_of_a_single_choice_is_handed_on_as_it_is(label: str) -> None:
+def test_the_label_of_a_single_choice_is_unchanged(label: str) -> None:
     """Claude Code compares it with the labels that it knows."""
     prompt = {"question": "Q?", "options": [{"label": label}, {"label": "Yes"}]}
     assert encode(prompt, [label], None) == label
@@ -112,7 +112,7 @@ def test_the_label_of_a_single_choice_is_handed_on_as_it_is(label: str) -> None:
         ("one\ntwo", r'"one\ntwo"'),
     ],
 )
-def test_a_text_of_ones_own_cannot_look_like_another_answer(custom: str, text: str) -> None:
+def test_a_custom_text_cannot_look_like_another_answer(custom: str, text: str) -> None:
     prompt = {"question": "Q?", "options": [{"label": "Yes"}, {"label": "No"}]}
     assert encode(prompt, [], custom) == text
     assert decode(prompt, text) == Parts((), custom)
@@ -124,7 +124,7 @@ def test_a_text_of_ones_own_cannot_look_like_another_answer(custom: str, text: s
 @given(answers())
 @settings(max_examples=300, deadline=None)
 def test_claude_codes_own_text_is_never_read_as_another_option(case: tuple[dict[str, Any], Parts]) -> None:
-    """As its dialog writes it. What has a second reading is kept as a text."""
+    """As its dialog writes it. An ambiguous text is kept as a custom text."""
     prompt, parts = case
     texts = [*parts.selected, *([parts.custom] if parts.custom is not None else [])]
     if prompt["multiSelect"]:

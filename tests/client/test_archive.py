@@ -1,4 +1,4 @@
-"""The one-file client has the same bytes wherever it is made, so that one can tell it by its hash."""
+"""The one-file client: the same sources give the same bytes, so that its hash identifies it."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ PRINTS_IT = "import sys; from bridge_client.archive import archive; sys.stdout.b
 
 
 def built_in(folder: Path, *, seconds: int, permissions: int, umask: int, seed: str) -> bytes:
-    """Made by a process of its own from a copy of the sources."""
+    """The archive, built by another process from a copy of the sources."""
     package = shutil.copytree(Path(bridge_client.__file__).parent, folder / "bridge_client")
     for path in package.rglob("*.py"):
         os.utime(path, (seconds, seconds))
@@ -31,7 +31,7 @@ def built_in(folder: Path, *, seconds: int, permissions: int, umask: int, seed: 
     return done.stdout
 
 
-def test_it_is_the_same_wherever_and_whenever_it_is_made(tmp_path: Path) -> None:
+def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "another" / "deeper").mkdir(parents=True)
     first = built_in(tmp_path / "one", seconds=0, permissions=0o600, umask=0o077, seed="1")
@@ -41,7 +41,7 @@ def test_it_is_the_same_wherever_and_whenever_it_is_made(tmp_path: Path) -> None
     assert first == second == archive()
 
 
-def test_it_depends_on_no_version_of_a_compressor() -> None:
+def test_the_archive_is_sorted_and_not_compressed() -> None:
     with zipfile.ZipFile(BytesIO(archive())) as file:
         assert {entry.compress_type for entry in file.infolist()} == {zipfile.ZIP_STORED}
         names = file.namelist()

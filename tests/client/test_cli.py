@@ -1,4 +1,4 @@
-"""`ask-bridge` itself: help, version, and what it says to somebody who is lost."""
+"""`ask-bridge` itself: help, version, and errors of usage."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_no_command_shows_the_help(command: Command) -> None:
     assert "commands:" in done.stdout
 
 
-def test_an_unknown_command_is_told_in_one_line(command: Command) -> None:
+def test_an_unknown_command_is_reported_in_one_line(command: Command) -> None:
     done = command.run("frobnicate")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

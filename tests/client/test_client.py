@@ -1,4 +1,4 @@
-"""`Client`: every verb, and the type that says what came of it."""
+"""`Client`: every method, and the type of its result."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ from bridge_client import (
     Withdrawn,
 )
 from tests.actors import Agent, eventually
-from tests.actors import Person as Somebody
+from tests.actors import Person as User
 from tests.client.loopback import Front
 from tests.client.people import skip, submit
 from tests.world import World
@@ -35,7 +35,7 @@ DATABASE = [
 ]
 
 
-def test_asking_puts_a_card_into_the_room(client: Client, agent: Agent) -> None:
+def test_ask_creates_a_card(client: Client, agent: Agent) -> None:
     question = client.ask(
         DATABASE, agent="bot", color="#818cf8", session_id="s", tool_use_id="t", context={"branch": "main"}
     )
@@ -49,7 +49,7 @@ def test_asking_puts_a_card_into_the_room(client: Client, agent: Agent) -> None:
     assert question.url.endswith(question.id)
 
 
-def test_an_answer_comes_with_who_and_where(client: Client, person: Somebody) -> None:
+def test_an_answer_has_its_person_and_channel(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
     person.answer(question.data, "SQLite")
     result = client.wait(question.id, 10)
@@ -60,7 +60,7 @@ def test_an_answer_comes_with_who_and_where(client: Client, person: Somebody) ->
     assert result.question.status == "answered"
 
 
-def test_other_and_notes_arrive_as_they_were_written(client: Client, person: Somebody) -> None:
+def test_custom_text_and_notes_are_unchanged(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
     submit(person, question.data, ("choice-0", "other"), ("other-0", "DuckDB"), ("notes-0", "It is small"))
     result = client.wait(question.id, 10)
@@ -68,7 +68,7 @@ def test_other_and_notes_arrive_as_they_were_written(client: Client, person: Som
     assert result.choices == [Choice("Which database?", "Database", [], "DuckDB", "It is small")]
 
 
-def test_a_wait_ends_with_the_click(client: Client, agent: Agent, person: Somebody) -> None:
+def test_a_wait_ends_with_the_click(client: Client, agent: Agent, person: User) -> None:
     question = client.ask(DATABASE)
     results = []
     waiting = threading.Thread(target=lambda: results.append(client.wait(question.id, 30)))
@@ -79,7 +79,7 @@ def test_a_wait_ends_with_the_click(client: Client, agent: Agent, person: Somebo
     assert isinstance(results[0], Answered)
 
 
-def test_a_skip_is_declined_with_its_reason(client: Client, person: Somebody) -> None:
+def test_a_skip_is_declined_with_its_reason(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
     skip(person, question.data, "Not mine to decide")
     result = client.wait(question.id, 10)
@@ -88,7 +88,7 @@ def test_a_skip_is_declined_with_its_reason(client: Client, person: Somebody) ->
     assert result.by == Person("ana", "Ana Costa")
 
 
-def test_a_reply_is_typed_as_one(client: Client, person: Somebody) -> None:
+def test_a_reply_is_asked_back(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
     person.ask_back(question.data, "How large does it get?")
     result = client.wait(question.id, 10)
@@ -104,7 +104,7 @@ def test_a_deadline_without_a_default_is_expired(client: Client) -> None:
     assert result.default == []
 
 
-def test_a_deadline_with_a_default_says_that_it_is_one(client: Client) -> None:
+def test_a_deadline_with_a_default_returns_the_default(client: Client) -> None:
     result = client.ask_and_wait(
         DATABASE, timeout_seconds=5, default={"Which database?": ["SQLite"]}, wait_seconds=60
     )
@@ -112,14 +112,14 @@ def test_a_deadline_with_a_default_says_that_it_is_one(client: Client) -> None:
     assert result.default[0].selected_options == ["SQLite"]
 
 
-def test_a_question_can_be_taken_back_and_stays_so(client: Client) -> None:
+def test_a_question_can_be_withdrawn_twice(client: Client) -> None:
     question = client.ask(DATABASE)
     assert client.withdraw(question.id).status == "withdrawn"
     assert client.withdraw(question.id).status == "withdrawn"
     assert isinstance(client.wait(question.id, 10), Withdrawn)
 
 
-def test_an_answered_question_cannot_be_taken_back(client: Client, person: Somebody) -> None:
+def test_an_answered_question_cannot_be_withdrawn(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
     person.answer(question.data, "SQLite")
     with pytest.raises(ProblemError) as refused:
@@ -127,21 +127,21 @@ def test_an_answered_question_cannot_be_taken_back(client: Client, person: Someb
     assert (refused.value.status, refused.value.code) == (409, "question_settled")
 
 
-def test_after_its_time_a_wait_says_goodbye(client: Client, agent: Agent) -> None:
+def test_a_timeout_ends_the_wait_on_the_server(client: Client, agent: Agent) -> None:
     question = client.ask(DATABASE)
     assert isinstance(client.wait(question.id, 0.3), StillOpen)
     assert agent.read(question.id)["agent"]["active"] is False
 
 
-def test_who_waits_again_soon_stays_active(client: Client, agent: Agent) -> None:
+def test_an_agent_that_waits_again_stays_active(client: Client, agent: Agent) -> None:
     question = client.ask(DATABASE)
-    assert isinstance(client.wait(question.id, 0.3, says_goodbye=False), StillOpen)
+    assert isinstance(client.wait(question.id, 0.3, ends_wait=False), StillOpen)
     assert agent.read(question.id)["agent"]["active"] is True
     client.stop_waiting(question.id)
     assert agent.read(question.id)["agent"]["active"] is False
 
 
-def test_a_cancelled_wait_ends_and_says_goodbye_at_once(agent: Agent, front: Front) -> None:
+def test_a_cancelled_wait_ends_on_the_server_at_once(agent: Agent, front: Front) -> None:
     client = Client(front.url, agent.key, agent.room)
     question = client.ask(DATABASE)
     cancellation = Cancellation()
@@ -163,7 +163,7 @@ def test_a_cancelled_wait_ends_and_says_goodbye_at_once(agent: Agent, front: Fro
     eventually(lambda: not agent.read(question.id)["agent"]["active"], seconds=1)
 
 
-def test_what_was_cancelled_before_never_starts(client: Client, agent: Agent) -> None:
+def test_a_call_that_was_cancelled_before_never_starts(client: Client, agent: Agent) -> None:
     cancellation = Cancellation()
     cancellation.cancel()
     with pytest.raises(Cancelled):
@@ -171,7 +171,7 @@ def test_what_was_cancelled_before_never_starts(client: Client, agent: Agent) ->
     assert agent.open_questions() == []
 
 
-def test_the_same_tool_use_is_the_same_question(client: Client, person: Somebody) -> None:
+def test_the_same_tool_use_is_the_same_question(client: Client, person: User) -> None:
     first = client.ask(DATABASE, session_id="s", tool_use_id="t")
     person.answer(first.data, "SQLite")
     again = client.ask(DATABASE, session_id="s", tool_use_id="t")
@@ -184,7 +184,7 @@ def test_the_same_idempotency_key_is_the_same_question(client: Client) -> None:
     assert client.ask(DATABASE, idempotency_key=key).id == client.ask(DATABASE, idempotency_key=key).id
 
 
-def test_asks_without_ids_are_questions_of_their_own(client: Client) -> None:
+def test_asks_without_ids_are_separate_questions(client: Client) -> None:
     assert client.ask(DATABASE).id != client.ask(DATABASE).id
 
 
@@ -193,7 +193,7 @@ def test_any_shape_that_the_server_takes_can_be_asked(client: Client) -> None:
     assert [option["label"] for option in question.prompts[0]["options"]] == ["Yes", "No"]
 
 
-def test_a_question_that_does_not_fit_is_refused_in_a_sentence(client: Client) -> None:
+def test_an_invalid_question_is_refused_in_a_sentence(client: Client) -> None:
     with pytest.raises(ProblemError, match="needs 2 to 4 options, got 1") as refused:
         client.ask({"question": "Go on?", "options": ["Yes"]})
     assert (refused.value.status, refused.value.code) == (422, "invalid_question")
@@ -222,12 +222,12 @@ def test_questions_are_listed_over_all_pages(client: Client) -> None:
     assert [question.id for question in client.questions(status="open")] == asked[1:]
 
 
-def test_reading_a_question_is_no_sign_of_life(client: Client) -> None:
+def test_reading_a_question_renews_no_lease(client: Client) -> None:
     question = client.ask(DATABASE)
     assert client.read(question.id).data["agent"]["active"] is False
 
 
-def test_messages_come_with_the_place_to_go_on(client: Client) -> None:
+def test_messages_come_with_the_cursor_of_the_next_page(client: Client) -> None:
     first = client.send_message("one", sender="bot", color="#818cf8")
     client.send_message("two", type="log")
     page, following = client.messages(limit=1)
@@ -238,7 +238,7 @@ def test_messages_come_with_the_place_to_go_on(client: Client) -> None:
     assert following is None
 
 
-def test_messages_are_waited_for(client: Client, person: Somebody) -> None:
+def test_messages_can_be_waited_for(client: Client, person: User) -> None:
     pages = []
     waiting = threading.Thread(target=lambda: pages.append(client.messages(wait_seconds=30)))
     waiting.start()
@@ -272,7 +272,7 @@ def test_a_key_read_from_a_file_may_end_with_a_line_break(url: str, agent: Agent
 
 
 @pytest.mark.parametrize("key", ["abk_…", "abk_a\nb", "secret"])
-def test_what_is_no_key_is_refused_without_repeating_it(url: str, key: str) -> None:
+def test_an_invalid_key_is_refused_without_repeating_it(url: str, key: str) -> None:
     with pytest.raises(SettingsError) as refused:
         Client(url, key, "room")
     assert key not in str(refused.value)
@@ -281,14 +281,14 @@ def test_what_is_no_key_is_refused_without_repeating_it(url: str, key: str) -> N
 # ---- careful questions -----------------------------------------------------------------------------------
 
 
-def test_care_is_asked_for_and_told_back(client: Client) -> None:
+def test_care_is_sent_and_returned(client: Client) -> None:
     assert client.ask(DATABASE).care == {}
     question = client.ask(DATABASE, care={"first": "ana", "undo_seconds": 10})
     assert question.care["first"] == {"people": ["ana"], "role": None}
     assert question.care["undo_seconds"] == 10
 
 
-def test_everybody_who_decided_is_in_the_result(client: Client, person: Somebody, bridge: World) -> None:
+def test_all_voters_are_in_the_result(client: Client, person: User, bridge: World) -> None:
     question = client.ask(DATABASE, care={"votes": 2})
     person.answer(question.data, "SQLite")
     result = client.wait(question.id, 0)
@@ -302,7 +302,7 @@ def test_everybody_who_decided_is_in_the_result(client: Client, person: Somebody
     assert result.names == ["Ana Costa", "Ben Okafor"]
 
 
-def test_what_is_undone_never_reaches_the_agent(client: Client, person: Somebody) -> None:
+def test_what_is_undone_never_reaches_the_agent(client: Client, person: User) -> None:
     question = client.ask(DATABASE, care={"undo_seconds": 3})
     person.answer(question.data, "SQLite")
     path = f"/rooms/{question.data['room']}/questions/{question.id}/undo"
@@ -325,7 +325,7 @@ def test_care_of_the_client_is_for_every_question_without_its_own(agent: Agent, 
     assert [(each["care"] or {}).get("undo_seconds") for each in asked] == [7, 7, 9, None, 7]
 
 
-def test_care_does_not_touch_what_is_no_question(agent: Agent, url: str) -> None:
+def test_care_is_added_to_questions_only(agent: Agent, url: str) -> None:
     client = Client(url, agent.key, agent.room, care={"undo_seconds": 7})
     assert client.send_message('{"question": "Go on?"}')["content"] == '{"question": "Go on?"}'
     for content in ("not json", "[]"):

@@ -1,4 +1,4 @@
-"""What goes along for the person: folder, branch, last words; whatever the files look like."""
+"""The context of a question: folder, branch and last text, from files of any content."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge_client.context import gather, git_branch, last_assistant_text
+from bridge_client.claude_code.context import gather, git_branch, last_assistant_text
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -45,7 +45,7 @@ def test_without_a_branch_it_is_the_commit(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "gitdir: /nowhere", "garbage", "gitdir:"])
-def test_a_strange_git_file_is_no_branch(tmp_path: Path, text: str) -> None:
+def test_an_unknown_git_file_is_no_branch(tmp_path: Path, text: str) -> None:
     (tmp_path / ".git").write_text(text)
     assert git_branch(str(tmp_path)) == ""
 
@@ -56,7 +56,7 @@ def test_outside_of_git_there_is_no_branch(tmp_path: Path) -> None:
     assert gather() == {}
 
 
-def said(*blocks: object, kind: str = "assistant", **fields: object) -> str:
+def entry(*blocks: object, kind: str = "assistant", **fields: object) -> str:
     return json.dumps({"type": kind, "message": {"role": kind, "content": list(blocks)}, **fields})
 
 
@@ -70,22 +70,22 @@ def transcript(folder: Path, *lines: str) -> str:
     return str(path)
 
 
-def test_the_last_words_of_the_agent_are_found(tmp_path: Path) -> None:
+def test_the_last_text_of_the_agent_is_found(tmp_path: Path) -> None:
     path = transcript(
         tmp_path,
-        said(text("First.")),
-        said(text("All tests pass."), text("Two ways to go on:")),
-        said({"type": "tool_use", "name": "AskUserQuestion", "input": {}}),
-        said(text("I am a person"), kind="user"),
-        said(text("from a helper"), isSidechain=True),
+        entry(text("First.")),
+        entry(text("All tests pass."), text("Two ways to go on:")),
+        entry({"type": "tool_use", "name": "AskUserQuestion", "input": {}}),
+        entry(text("I am a person"), kind="user"),
+        entry(text("from a helper"), isSidechain=True),
         "{not json",
         "",
     )
     assert last_assistant_text(path) == "All tests pass.\n\nTwo ways to go on:"
 
 
-def test_long_words_are_cut_to_their_end(tmp_path: Path) -> None:
-    path = transcript(tmp_path, said(text("a" * 5_000 + "the end")))
+def test_only_the_end_of_a_long_text_is_kept(tmp_path: Path) -> None:
+    path = transcript(tmp_path, entry(text("a" * 5_000 + "the end")))
     found = last_assistant_text(path)
     assert len(found) == 2_000
     assert found.startswith("…")
@@ -93,14 +93,14 @@ def test_long_words_are_cut_to_their_end(tmp_path: Path) -> None:
 
 
 def test_only_the_tail_of_a_huge_transcript_is_read(tmp_path: Path) -> None:
-    path = transcript(tmp_path, said(text("x" * 3_000_000)), said(text("near the end")))
+    path = transcript(tmp_path, entry(text("x" * 3_000_000)), entry(text("near the end")))
     assert last_assistant_text(path) == "near the end"
-    path = transcript(tmp_path, said(text("too far away")), said(text("y" * 3_000_000), kind="user"))
+    path = transcript(tmp_path, entry(text("too far away")), entry(text("y" * 3_000_000), kind="user"))
     assert last_assistant_text(path) == ""
 
 
 def test_what_the_server_cannot_store_is_left_out(tmp_path: Path) -> None:
-    assert last_assistant_text(transcript(tmp_path, said(text("a\x00b \ud83d c")))) == "ab ? c"
+    assert last_assistant_text(transcript(tmp_path, entry(text("a\x00b \ud83d c")))) == "ab ? c"
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_what_the_server_cannot_store_is_left_out(tmp_path: Path) -> None:
         "[" * 100_000 + '"assistant"',
     ],
 )
-def test_strange_lines_are_passed_over(tmp_path: Path, line: str) -> None:
-    path = transcript(tmp_path, said(text("before")), line)
+def test_unknown_lines_are_skipped(tmp_path: Path, line: str) -> None:
+    path = transcript(tmp_path, entry(text("before")), line)
     assert last_assistant_text(path) == "before"
 
 

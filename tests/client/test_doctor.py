@@ -1,4 +1,4 @@
-"""`ask-bridge doctor`: one line for each check, and what to do about it."""
+"""`ask-bridge doctor`: one line for each check, and how to fix it."""
 
 import json
 import ssl
@@ -26,7 +26,7 @@ def checks(command: Command, **environment: str) -> dict[str, Any]:
 
 
 def wrong(command: Command, **environment: str) -> dict[str, str]:
-    """What has to be fixed, and how."""
+    """The failed checks and their fixes."""
     return {
         name: f"{check['found']}: {check['fix']}"
         for name, check in checks(command, **environment).items()
@@ -43,13 +43,13 @@ def test_all_is_well_with_a_good_setup(command: Command, agent: Agent) -> None:
     assert agent.open_questions() == []
 
 
-def test_what_is_missing_is_told(command: Command) -> None:
+def test_missing_settings_are_reported(command: Command) -> None:
     done = command.run("doctor", ASK_BRIDGE_ROOM="")
     assert done.returncode == 1
     assert "ASK_BRIDGE_ROOM" in done.stdout
 
 
-def test_an_address_where_nobody_listens(command: Command) -> None:
+def test_an_address_without_a_server(command: Command) -> None:
     assert "ASK_BRIDGE_URL" in wrong(command, ASK_BRIDGE_URL="http://127.0.0.1:9")["address"]
 
 
@@ -74,7 +74,7 @@ def test_a_key_that_is_refused(command: Command) -> None:
     assert "Connect page" in found["key"]
 
 
-def test_a_room_that_is_not_the_keys(command: Command) -> None:
+def test_a_room_of_another_key(command: Command) -> None:
     found = wrong(command, ASK_BRIDGE_ROOM="room-499")
     assert set(found) == {"room"}
     assert "ASK_BRIDGE_ROOM" in found["room"]
@@ -118,7 +118,7 @@ def test_a_client_of_another_release(front: Front, agent: Agent, make_command: M
     assert "install ask-bridge 9.0.0" in found["version"]
 
 
-def test_a_certificate_that_nobody_trusts(
+def test_an_untrusted_certificate(
     bridge: World, agent: Agent, make_command: MakeCommand, tmp_path: Path
 ) -> None:
     certificate = make_certificate(tmp_path, "localhost")
@@ -130,7 +130,7 @@ def test_a_certificate_that_nobody_trusts(
         assert wrong(command, SSL_CERT_FILE=str(certificate)) == {}
 
 
-def test_a_key_that_travels_in_the_open(front: Front, agent: Agent, make_command: MakeCommand) -> None:
+def test_an_unencrypted_connection(front: Front, agent: Agent, make_command: MakeCommand) -> None:
     command = make_command("http://bridge.test", agent)
     found = checks(command, http_proxy=front.url)
     assert "https://" in found["tls"]["fix"]

@@ -1,4 +1,4 @@
-"""`Client.events`: everything once and in order, whatever happens to the connection."""
+"""`Client.events`: each message once and in order, over broken connections."""
 
 import queue
 import threading
@@ -52,13 +52,13 @@ def listener(client: Client, front: Front) -> Iterator[Listener]:
     listening.stop()
 
 
-def test_messages_arrive_as_they_are_said(listener: Listener, agent: Agent) -> None:
+def test_messages_arrive_as_they_are_sent(listener: Listener, agent: Agent) -> None:
     agent.send("one")
     agent.send("two")
     assert [listener.next(), listener.next()] == ["one", "two"]
 
 
-def test_it_begins_behind_an_id(client: Client, agent: Agent) -> None:
+def test_a_stream_can_start_after_an_id(client: Client, agent: Agent) -> None:
     first = agent.send("one")
     agent.send("two")
     listening = Listener(client, first["id"])
@@ -66,7 +66,7 @@ def test_it_begins_behind_an_id(client: Client, agent: Agent) -> None:
     listening.stop()
 
 
-def test_a_broken_stream_goes_on_behind_the_last_message(client: Client, front: Front, agent: Agent) -> None:
+def test_a_broken_stream_resumes_after_the_last_message(client: Client, front: Front, agent: Agent) -> None:
     first = agent.send("one")
     listening = Listener(client, first["id"])
     agent.send("two")
@@ -89,7 +89,7 @@ def test_nothing_is_missed_by_a_stream_that_broke_before_its_first_message(
     heard = [listening.next()]
     while heard[-1] != "meanwhile":
         heard.append(listening.next())
-    # Dates have seconds: what was said in the very second in which the stream began may come as well.
+    # Dates have seconds: a message sent in the same second in which the stream began may arrive as well.
     assert heard in (["meanwhile"], ["just before", "meanwhile"])
     listening.stop()
 
@@ -108,7 +108,7 @@ def test_a_restart_is_survived(own_bridge: World) -> None:
     listening.stop()
 
 
-def test_a_refused_key_is_told_at_once(client: Client) -> None:
+def test_a_refused_key_is_reported_at_once(client: Client) -> None:
     with pytest.raises(ProblemError) as refused:
         next(client.in_room("no-such-room").events())
     assert refused.value.status == 404

@@ -45,14 +45,14 @@ def envelope(event: str = "PreToolUse", *questions: Any, **fields: Any) -> dict[
     return {**sent, **fields}
 
 
-def after_the_answer(answers: dict[str, Any], *questions: Any, **fields: Any) -> dict[str, Any]:
+def report_of(answers: dict[str, Any], *questions: Any, **fields: Any) -> dict[str, Any]:
     sent = envelope("PostToolUse", *questions, **fields)
     sent["tool_input"]["answers"] = answers
     return sent
 
 
 def waiting_question(agent: Agent) -> Any:
-    """The one question of the room, once somebody waits for it."""
+    """The only question of the room, once the agent waits for it."""
     (question,) = eventually(agent.open_questions)
     eventually(lambda: agent.read(question["id"])["agent"]["active"])
     return question
@@ -125,14 +125,14 @@ def test_a_reply_is_a_deny_that_asks_back(command: Command, agent: Agent, person
         'Ana Costa asks back instead of choosing: "How large?". Answer that in your next message, '
         "and ask the question again if it is still open."
     )
-    said = {
+    expected = {
         "PreToolUse": {"permissionDecision": "deny", "permissionDecisionReason": sentence},
         "PermissionRequest": {"decision": {"behavior": "deny", "message": sentence}},
     }
-    assert hook_output(printed) == {"hookEventName": event, **said[event]}
+    assert hook_output(printed) == {"hookEventName": event, **expected[event]}
 
 
-def test_when_nobody_answers_the_dialog_takes_over(command: Command, agent: Agent) -> None:
+def test_without_an_answer_the_dialog_takes_over(command: Command, agent: Agent) -> None:
     done = command.run("hook", "--timeout", "0.5", stdin=envelope())
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "ask-bridge: Nobody answered within 0.5 seconds\n"
@@ -144,7 +144,7 @@ def test_when_nobody_answers_the_dialog_takes_over(command: Command, agent: Agen
 def test_headless_the_model_is_told_instead_and_the_question_is_over(
     command: Command, agent: Agent, seconds: str
 ) -> None:
-    for _ in range(2):  # the same tool use again gets the same end, and is not asked anew
+    for _ in range(2):  # the same tool use gets the same result, and is not asked again
         done = command.run("hook", "--timeout", seconds, "--headless", stdin=envelope())
         output = hook_output(done.stdout)
         assert done.returncode == 0
@@ -155,18 +155,18 @@ def test_headless_the_model_is_told_instead_and_the_question_is_over(
         assert len(agent.questions("expired")) == 1
 
 
-def test_headless_an_expired_request_without_an_id_is_asked_anew(command: Command, agent: Agent) -> None:
+def test_headless_an_expired_request_without_an_id_is_asked_again(command: Command, agent: Agent) -> None:
     for count in (1, 2):
         done = command.run("hook", "--timeout", "0.1", "--headless", stdin=envelope("PermissionRequest"))
         assert "Nobody answered within 0.1 seconds" in hook_output(done.stdout)["decision"]["message"]
         expired = agent.questions("expired")
         assert len(expired) == count
-        # Only then the bridge knows that the agent knows.
+        # Only then the bridge knows that the agent has the result.
         eventually(lambda asked=expired[-1]: agent.read(asked["id"])["delivered_at"])
 
 
 def test_headless_the_question_of_a_killed_agent_ends_by_itself(command: Command, agent: Agent) -> None:
-    """The deadline went along with the ask: no further word of the agent is needed."""
+    """The ask contains the deadline: the agent need not send anything more."""
     with command.start("hook", "--timeout", "1", "--headless", stdin=envelope()) as process:
         waiting_question(agent)
         process.kill()
@@ -183,7 +183,7 @@ def test_a_bridge_that_is_down_opens_the_dialog_within_its_patience(command: Com
     assert time.monotonic() - started < 15
 
 
-def test_a_bridge_that_is_down_is_told_to_a_model_without_a_terminal(command: Command) -> None:
+def test_headless_the_model_is_told_that_the_bridge_is_down(command: Command) -> None:
     done = command.run("hook", "--headless", stdin=envelope(), ASK_BRIDGE_URL="http://127.0.0.1:9")
     assert done.returncode == 0
     assert "connection refused" in hook_output(done.stdout)["permissionDecisionReason"]
@@ -199,7 +199,7 @@ def test_the_same_tool_use_is_asked_once(command: Command, agent: Agent, person:
     eventually(lambda: agent.read(question["id"])["delivered_at"])
 
 
-def test_parallel_calls_are_questions_of_their_own(command: Command, agent: Agent, person: Person) -> None:
+def test_parallel_calls_are_separate_questions(command: Command, agent: Agent, person: Person) -> None:
     first = envelope("PreToolUse", DATABASE, tool_use_id="toolu_1")
     second = envelope("PreToolUse", CHECKS, tool_use_id="toolu_2")
     with command.start("hook", stdin=first) as one, command.start("hook", stdin=second) as two:
@@ -217,8 +217,8 @@ def test_the_person_learns_what_the_agent_does(command: Command, agent: Agent, t
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/feature/cards\n")
     transcript = tmp_path / "transcript.jsonl"
-    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "All tests pass."}]}}
-    transcript.write_text(json.dumps(said) + "\n")
+    entry = {"type": "assistant", "message": {"content": [{"type": "text", "text": "All tests pass."}]}}
+    transcript.write_text(json.dumps(entry) + "\n")
     sent = envelope(cwd=str(tmp_path), transcript_path=str(transcript))
     command.run("hook", "--timeout", "0.1", "--agent", "Laptop of Ana", stdin=sent)
     (question,) = agent.open_questions()
@@ -245,7 +245,7 @@ def test_a_restart_while_it_waits_changes_nothing(
     assert hook_output(printed)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
 
 
-# ---- what is not for us ----------------------------------------------------------------------------------
+# ---- other envelopes -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -257,13 +257,13 @@ def test_a_restart_while_it_waits_changes_nothing(
         envelope("PostToolUse"),  # nothing was answered
     ],
 )
-def test_everything_else_passes_without_a_word(command: Command, agent: Agent, sent: Any) -> None:
+def test_everything_else_is_ignored_silently(command: Command, agent: Agent, sent: Any) -> None:
     done = command.run("hook", stdin=sent)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert agent.open_questions() == []
 
 
-def test_other_tools_pass_even_without_any_settings(command: Command) -> None:
+def test_other_tools_are_ignored_even_without_any_settings(command: Command) -> None:
     command.environment = {name: command.environment[name] for name in ("PATH", "HOME", "PYTHONPATH")}
     done = command.run("hook", stdin=envelope(tool_name="Bash"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -309,9 +309,7 @@ def test_an_envelope_that_is_not_understood_breaks_no_agent(
 
 
 @pytest.mark.parametrize("flags", [(), ("--headless",)])
-def test_a_form_is_left_to_its_agent_without_a_terminal_as_well(
-    command: Command, flags: tuple[str, ...]
-) -> None:
+def test_headless_a_form_is_left_to_its_agent_as_well(command: Command, flags: tuple[str, ...]) -> None:
     done = command.run("hook", *flags, stdin=envelope(tool_input=FORM))
     assert (done.returncode, done.stdout) == (0, "")
     assert "holds no questions" in done.stderr
@@ -326,7 +324,7 @@ def test_headless_the_model_is_told_why_its_question_was_refused(command: Comman
 
 def test_a_report_that_cannot_be_stored_breaks_nothing(command: Command, agent: Agent) -> None:
     asked_before(command, "PermissionRequest")
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "half a character: \ud800"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "half a character: \ud800"}))
     assert (done.returncode, done.stdout) == (0, "")
     assert len(agent.open_questions()) == 1
 
@@ -337,7 +335,7 @@ FOLLOW_UP = {"question": "Which colour?", "follow_up": ["Red", {"text": "Blue, d
 
 
 def test_a_follow_up_question_is_asked_and_answered(command: Command, agent: Agent, person: Person) -> None:
-    """Its input is handed back with `answers` in it; a tool that does not know them finds them beside it."""
+    """Its input is returned with `answers`, and the context repeats them for tools that do not know these."""
     asked = envelope(tool_name="AskFollowupQuestion", tool_input=FOLLOW_UP)
     with command.start("hook", stdin=asked) as process:
         question = waiting_question(agent)
@@ -425,7 +423,7 @@ def test_the_same_request_is_the_same_question_and_another_is_not(command: Comma
     assert len(agent.open_questions()) == 3
 
 
-def test_what_was_answered_is_asked_anew_and_never_answered_by_nobody(
+def test_a_repeated_request_is_asked_again_after_its_answer(
     command: Command, agent: Agent, person: Person
 ) -> None:
     """An agent may ask "go on?" again and again within one prompt."""
@@ -437,7 +435,7 @@ def test_what_was_answered_is_asked_anew_and_never_answered_by_nobody(
         eventually(lambda asked=question: agent.read(asked["id"])["delivered_at"])
     asked_before(command, "PermissionRequest")
     (question,) = agent.open_questions()
-    command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert agent.read(question["id"])["answer"]["via"] == "terminal"
     asked_before(command, "PermissionRequest")
     assert len(agent.open_questions()) == 1
@@ -449,13 +447,13 @@ def test_key_that_only_asks_withdraws_what_was_answered_in_the_terminal(
     command = make_command(url, bridge.agent_with(agent, "ask"))
     asked_before(command, "PermissionRequest")
     (question,) = agent.open_questions()
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     settled = agent.read(question["id"])
     assert (settled["status"], settled["answer"]) == ("withdrawn", None)
 
 
-def test_an_answer_that_reached_nobody_is_kept_for_the_hook_that_returns(
+def test_an_undelivered_answer_is_kept_for_the_next_hook(
     command: Command, agent: Agent, person: Person
 ) -> None:
     asked_before(command, "PermissionRequest")
@@ -470,7 +468,7 @@ def test_an_answer_that_reached_nobody_is_kept_for_the_hook_that_returns(
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_hook_that_is_stopped_says_goodbye(
+def test_a_stopped_hook_ends_its_wait(
     front: Front, agent: Agent, make_command: Callable[..., Command], event: str, number: int
 ) -> None:
     command = make_command(front.url, agent)
@@ -486,7 +484,7 @@ def test_a_hook_that_is_stopped_says_goodbye(
     assert (card["status"], card["agent"]["active"]) == ("open", False)
 
 
-def test_a_goodbye_that_nobody_hears_takes_two_seconds_at_most(
+def test_a_stopped_hook_waits_two_seconds_at_most_for_a_silent_bridge(
     front: Front, agent: Agent, make_command: Callable[..., Command]
 ) -> None:
     command = make_command(front.url, agent)
@@ -511,7 +509,7 @@ def asked_before(command: Command, event: str, *questions: Any) -> None:
 def test_an_answer_in_the_terminal_closes_the_card(command: Command, agent: Agent, event: str) -> None:
     asked_before(command, event)
     (question,) = agent.open_questions()
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     settled = agent.read(question["id"])
     assert settled["status"] == "answered"
@@ -532,10 +530,10 @@ def test_the_answer_may_be_in_the_response_only(command: Command, agent: Agent) 
     assert (choice["customInput"], choice["notes"]) == ("DuckDB", "It is small")
 
 
-def test_joined_labels_and_a_passed_over_question_are_reported(command: Command, agent: Agent) -> None:
+def test_joined_labels_and_an_unanswered_question_are_reported(command: Command, agent: Agent) -> None:
     asked_before(command, "PermissionRequest", DATABASE, CHECKS)
     (question,) = agent.open_questions()
-    done = command.run("hook", stdin=after_the_answer({"Which checks?": "Unit, Load"}, DATABASE, CHECKS))
+    done = command.run("hook", stdin=report_of({"Which checks?": "Unit, Load"}, DATABASE, CHECKS))
     assert done.stderr == ""
     first, second = agent.read(question["id"])["answer"]["answers"]
     assert first["customInput"] == "(not answered in the terminal)"
@@ -543,17 +541,17 @@ def test_joined_labels_and_a_passed_over_question_are_reported(command: Command,
 
 
 def test_a_question_that_only_looks_the_same_stays_open(command: Command, agent: Agent) -> None:
-    """Its text is no proof: two calls may ask the same, and only one of them was answered."""
+    """The text is not enough: two calls may ask the same, and only one of them was answered."""
     asked_before(command, "PermissionRequest")
     (question,) = agent.open_questions()
-    sent = after_the_answer({"Which database?": "SQLite"}, prompt_id="unknown", tool_use_id="toolu_9")
+    sent = report_of({"Which database?": "SQLite"}, prompt_id="unknown", tool_use_id="toolu_9")
     command.run("hook", stdin=sent)
     assert agent.read(question["id"])["status"] == "open"
 
 
 def test_the_same_question_of_another_session_stays_open(command: Command, agent: Agent) -> None:
     asked_before(command, "PermissionRequest")
-    command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}, session_id="session-2"))
+    command.run("hook", stdin=report_of({"Which database?": "SQLite"}, session_id="session-2"))
     assert len(agent.open_questions()) == 1
 
 
@@ -563,12 +561,12 @@ def test_a_card_that_the_room_closed_first_is_left_alone(
     asked_before(command, "PermissionRequest")
     (question,) = agent.open_questions()
     person.answer(question, "PostgreSQL")
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert agent.read(question["id"])["answer"]["via"] == "web"
 
 
-def test_a_race_that_the_room_wins_by_a_hair_is_silent(
+def test_a_race_that_the_room_wins_is_silent(
     front: Front, agent: Agent, make_command: Callable[..., Command], person: Person
 ) -> None:
     command = make_command(front.url, agent)
@@ -582,7 +580,7 @@ def test_a_race_that_the_room_wins_by_a_hair_is_silent(
         return report(request)
 
     front.forwarded = answer_first  # type: ignore[method-assign]
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert agent.read(question["id"])["answer"]["via"] == "web"
 
@@ -598,13 +596,13 @@ def test_the_terminal_cannot_answer_for_particular_people(
     command.environment["ASK_BRIDGE_CARE"] = care
     asked_before(command, event)
     (question,) = agent.open_questions()
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)
     assert told["decision"] == "block"
     assert "ask the same question again" in told["reason"]
     assert agent.read(question["id"])["status"] == "withdrawn"
-    # And so Claude does: with a tool use of its own, which is a card of its own.
+    # Claude asks again, with a new tool use and so a new card.
     command.run("hook", "--timeout", "0.1", stdin=envelope(event, tool_use_id="toolu_2"))
     (again,) = agent.open_questions()
     assert again["id"] != question["id"]
@@ -614,12 +612,12 @@ def test_the_terminal_may_answer_what_could_be_undone_in_the_room(command: Comma
     command.environment["ASK_BRIDGE_CARE"] = '{"undo_seconds": 60}'
     asked_before(command, "PermissionRequest")
     (question,) = agent.open_questions()
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert agent.read(question["id"])["answer"]["via"] == "terminal"
 
 
-def test_claude_is_told_even_if_the_card_cannot_be_taken_back(
+def test_claude_is_told_even_if_the_card_cannot_be_withdrawn(
     front: Front, agent: Agent, make_command: Callable[..., Command]
 ) -> None:
     command = make_command(front.url, agent)
@@ -630,11 +628,11 @@ def test_claude_is_told_even_if_the_card_cannot_be_taken_back(
         (reply(502) if request.method == "DELETE" else forward)(front, client, request)
 
     front.always = lose_withdrawals
-    done = command.run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = command.run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert json.loads(done.stdout)["decision"] == "block"
 
 
-def test_too_few_votes_are_no_answer_and_are_said_to_be_few(
+def test_too_few_votes_are_no_answer_and_the_model_is_told_so(
     command: Command, agent: Agent, person: Person
 ) -> None:
     command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
@@ -665,6 +663,6 @@ def test_a_report_to_a_bridge_that_is_down_blocks_nothing(
 ) -> None:
     front.always = reply(502)
     started = time.monotonic()
-    done = make_command(front.url, agent).run("hook", stdin=after_the_answer({"Which database?": "SQLite"}))
+    done = make_command(front.url, agent).run("hook", stdin=report_of({"Which database?": "SQLite"}))
     assert (done.returncode, done.stdout) == (0, "")
     assert time.monotonic() - started < 8

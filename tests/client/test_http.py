@@ -1,4 +1,4 @@
-"""The way to the bridge: prefixes, proxies, certificates, and everything that is not the bridge."""
+"""HTTP requests: prefixes, certificates, and replies that do not come from a bridge."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from bridge_client import Client, ProblemError, Unreachable
-from bridge_client.errors import SettingsError
-from bridge_client.proxies import proxy_for
 from tests.actors import Agent
 from tests.client.certificates import make_certificate
 from tests.client.loopback import Front, reply, tunnel
@@ -34,69 +32,33 @@ def test_a_bridge_under_a_prefix_is_reached(bridge: World, make_client, agent: A
     assert agent.read(question.id)["status"] == "withdrawn"
 
 
-def test_every_call_says_who_calls(front: Front, make_client, agent: Agent) -> None:
+def test_every_call_sends_key_and_user_agent(front: Front, make_client, agent: Agent) -> None:
     make_client(front.url).ask(GO_ON)
     (request,) = front.requests
     assert request.headers["authorization"] == f"Bearer {agent.key}"
     assert request.headers["user-agent"].startswith("ask-bridge/")
 
 
-def test_a_page_instead_of_json_is_told(front: Front, make_client) -> None:
+def test_a_page_instead_of_json_is_an_error(front: Front, make_client) -> None:
     front.always = reply(200)
     with pytest.raises(ProblemError, match="text/html instead of JSON") as refused:
         make_client(front.url).ask(GO_ON)
     assert refused.value.code == "not_json"
 
 
-def test_a_redirect_is_not_followed_but_told(front: Front, make_client) -> None:
+def test_a_redirect_is_an_error_and_not_followed(front: Front, make_client) -> None:
     front.always = reply(301, Location="https://elsewhere.test/ask")
     with pytest.raises(ProblemError, match=r"redirects to https://elsewhere\.test/ask"):
         make_client(front.url).ask(GO_ON)
     assert len(front.requests) == 1
 
 
-def test_other_peoples_json_is_not_taken_for_a_question(bridge: World, make_client) -> None:
+def test_json_of_another_server_is_no_question(bridge: World, make_client) -> None:
     client = make_client(f"http://127.0.0.1:{bridge.site.port}")
     reply = client.transport.request("GET", "/healthz")
     assert reply.body == {"status": "ok"}
     with pytest.raises(ProblemError, match="not a question"):
         type(client.ask(GO_ON)).from_wire(reply.body)
-
-
-# ---- proxies ---------------------------------------------------------------------------------------------
-
-
-def test_a_proxy_from_the_environment_is_used(front: Front, make_client, agent: Agent, monkeypatch) -> None:
-    monkeypatch.setenv("http_proxy", front.url.replace("http://", "http://ana:pass%20word@"))
-    question = make_client("http://bridge.test").ask(GO_ON)
-    (request,) = front.requests
-    assert request.target == f"http://bridge.test{agent.path}/questions"
-    assert request.headers["host"] == "bridge.test"
-    assert request.headers["proxy-authorization"] == "Basic YW5hOnBhc3Mgd29yZA=="
-    assert agent.read(question.id)["status"] == "open"
-
-
-def test_this_machine_itself_is_never_reached_through_a_proxy(
-    bridge: World, make_client, monkeypatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    assert make_client(f"http://127.0.0.1:{bridge.site.port}").ask(GO_ON).is_open
-    assert make_client(f"http://localhost:{bridge.site.port}").ask(GO_ON).is_open
-
-
-def test_exceptions_from_the_proxy_are_heeded(monkeypatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
-    monkeypatch.setenv("no_proxy", "intern.test,.corp.test")
-    assert proxy_for("https", "portal.test").port == 3128
-    assert proxy_for("https", "intern.test") is None
-    assert proxy_for("https", "ask.corp.test") is None
-    assert proxy_for("http", "portal.test") is None
-
-
-def test_a_proxy_that_we_cannot_speak_to_is_told(monkeypatch) -> None:
-    monkeypatch.setenv("https_proxy", "socks5://proxy.test:1080")
-    with pytest.raises(SettingsError, match="https_proxy"):
-        proxy_for("https", "portal.test")
 
 
 # ---- certificates ----------------------------------------------------------------------------------------
@@ -120,7 +82,7 @@ def test_a_trusted_certificate_is_enough(tls_front: Front, make_client, certific
     assert make_client(tls_front.url).ask(GO_ON).is_open
 
 
-def test_an_untrusted_certificate_is_told_and_not_tried_again(tls_front: Front, make_client) -> None:
+def test_an_untrusted_certificate_is_an_error_without_retry(tls_front: Front, make_client) -> None:
     with pytest.raises(Unreachable, match="certificate is not trusted") as refused:
         make_client(tls_front.url).ask(GO_ON)
     assert refused.value.is_permanent

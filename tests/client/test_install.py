@@ -1,4 +1,4 @@
-"""`ask-bridge install` and `uninstall`: exactly our hooks come and go; the rest of the file stays."""
+"""`ask-bridge install` and `uninstall`: change only the hooks of Ask Bridge in the settings file."""
 
 import json
 import os
@@ -37,8 +37,8 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def ours(path: Path) -> dict[str, Any]:
-    """Our hooks by event."""
+def own_hooks(path: Path) -> dict[str, Any]:
+    """The hooks of Ask Bridge by event."""
     found = {}
     for event, groups in json.loads(path.read_text()).get("hooks", {}).items():
         for group in groups:
@@ -61,7 +61,7 @@ def uninstall(command: Command, *flags: str) -> "subprocess.CompletedProcess[str
 def test_both_asks_beside_the_dialog_and_reports_its_answer(command: Command, user_file: Path) -> None:
     done = install(command, "--user", "--both", "--yes")
     assert done.returncode == 0, done.stderr
-    hooks = ours(user_file)
+    hooks = own_hooks(user_file)
     assert set(hooks) == {"PermissionRequest", "PostToolUse"}
     assert "hook --timeout 43200" in hooks["PermissionRequest"]["command"]
     assert hooks["PermissionRequest"]["timeout"] == 43215
@@ -70,7 +70,7 @@ def test_both_asks_beside_the_dialog_and_reports_its_answer(command: Command, us
 
 def test_web_first_blocks_the_call(command: Command, user_file: Path) -> None:
     install(command, "--web-first", "--timeout", "60", "--yes")
-    hooks = ours(user_file)
+    hooks = own_hooks(user_file)
     assert set(hooks) == {"PreToolUse", "PostToolUse"}
     assert hooks["PreToolUse"]["command"].endswith("hook --timeout 60")
     assert hooks["PreToolUse"]["timeout"] == 75
@@ -78,7 +78,7 @@ def test_web_first_blocks_the_call(command: Command, user_file: Path) -> None:
 
 def test_the_command_that_was_written_runs_from_anywhere(command: Command, user_file: Path) -> None:
     install(command, "--yes")
-    line = ours(user_file)["PermissionRequest"]["command"]
+    line = own_hooks(user_file)["PermissionRequest"]["command"]
     done = subprocess.run(
         ["sh", "-c", line],
         input='{"hook_event_name": "Stop"}',
@@ -102,10 +102,10 @@ def test_a_zipapp_names_itself(command: Command, user_file: Path, tmp_path: Path
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    written = shlex.split(ours(user_file)["PostToolUse"]["command"])
+    written = shlex.split(own_hooks(user_file)["PostToolUse"]["command"])
     assert written == [sys.executable, str(archive), "hook"]
     assert uninstall(command, "--yes").returncode == 0
-    assert ours(user_file) == {}
+    assert own_hooks(user_file) == {}
 
 
 def test_everything_else_stays_in_its_place(command: Command, user_file: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_empty_file_is_empty_again_afterwards(command: Command, user_file: Pa
     assert user_file.read_text() == "{}\n"
 
 
-def test_a_second_time_changes_nothing(command: Command, user_file: Path) -> None:
+def test_a_second_install_changes_nothing(command: Command, user_file: Path) -> None:
     write(user_file, json.dumps(OTHERS))
     install(command, "--yes")
     before = user_file.read_text()
@@ -138,12 +138,12 @@ def test_a_second_time_changes_nothing(command: Command, user_file: Path) -> Non
     assert user_file.read_text() == before
 
 
-def test_another_mode_takes_the_place_of_the_first(command: Command, user_file: Path) -> None:
+def test_another_mode_replaces_the_first(command: Command, user_file: Path) -> None:
     install(command, "--both", "--yes")
     install(command, "--web-first", "--yes")
-    assert set(ours(user_file)) == {"PreToolUse", "PostToolUse"}
+    assert set(own_hooks(user_file)) == {"PreToolUse", "PostToolUse"}
     install(command, "--web-first", "--timeout", "60", "--yes")
-    assert ours(user_file)["PreToolUse"]["timeout"] == 75
+    assert own_hooks(user_file)["PreToolUse"]["timeout"] == 75
 
 
 def test_the_change_is_shown_before_it_is_made(command: Command, user_file: Path) -> None:
@@ -157,21 +157,21 @@ def test_the_change_is_shown_before_it_is_made(command: Command, user_file: Path
     assert install(command, stdin="").returncode == 1
     assert user_file.read_text() == before
     assert install(command, stdin="y\n").returncode == 0
-    assert ours(user_file)
+    assert own_hooks(user_file)
 
 
 def test_a_project_gets_no_path_of_this_machine(command: Command, user_file: Path) -> None:
     done = install(command, "--project", "--room", "ops", "--yes")
     assert done.returncode == 0, done.stderr
-    hooks = ours(command.folder / ".claude" / "settings.json")
+    hooks = own_hooks(command.folder / ".claude" / "settings.json")
     assert hooks["PermissionRequest"]["command"] == "ask-bridge hook --timeout 43200 --room ops"
     assert not user_file.exists()
     uninstall(command, "--project", "--yes")
     assert (command.folder / ".claude" / "settings.json").read_text() == "{}\n"
 
 
-def test_hooks_from_before_the_second_tool_are_brought_up_to_date(command: Command, user_file: Path) -> None:
-    """Ours alone in place; beside another hook in a group of its own."""
+def test_hooks_of_an_older_version_are_updated(command: Command, user_file: Path) -> None:
+    """A hook alone in its group is updated in place; one beside another hook gets its own group."""
     install(command, "--yes")
     settings = json.loads(user_file.read_text())
     for groups in settings["hooks"].values():
@@ -184,7 +184,7 @@ def test_hooks_from_before_the_second_tool_are_brought_up_to_date(command: Comma
     both = "AskUserQuestion|AskFollowupQuestion"
     assert [group["matcher"] for group in hooks["PermissionRequest"]] == [both, "Bash"]
     assert [group["matcher"] for group in hooks["PostToolUse"]] == ["AskUserQuestion", "Bash", both]
-    assert set(ours(user_file)) == {"PermissionRequest", "PostToolUse"}
+    assert set(own_hooks(user_file)) == {"PermissionRequest", "PostToolUse"}
 
 
 def test_http_needs_nothing_but_the_key_in_the_environment(
@@ -193,7 +193,7 @@ def test_http_needs_nothing_but_the_key_in_the_environment(
     done = install(command, "--http", "--yes")
     assert done.returncode == 0, done.stderr
     room, key = command.environment["ASK_BRIDGE_ROOM"], command.environment["ASK_BRIDGE_KEY"]
-    hooks = ours(user_file)
+    hooks = own_hooks(user_file)
     address = f"{url}/api/v1/rooms/{room}/hooks/claude-code"
     assert hooks["PermissionRequest"] == {
         "type": "http",
@@ -206,10 +206,10 @@ def test_http_needs_nothing_but_the_key_in_the_environment(
     assert hooks["PostToolUse"]["url"] == address
     assert key not in user_file.read_text()
     uninstall(command, "--yes")
-    assert ours(user_file) == {}
+    assert own_hooks(user_file) == {}
 
 
-def test_what_came_by_flag_is_kept_for_the_hooks(command: Command, url: str) -> None:
+def test_flags_are_stored_for_the_hooks(command: Command, url: str) -> None:
     key, room = command.environment.pop("ASK_BRIDGE_KEY"), command.environment.pop("ASK_BRIDGE_ROOM")
     command.environment.pop("ASK_BRIDGE_URL")
     done = install(command, "--url", url, "--key", key, "--room", room, "--yes")
@@ -230,11 +230,11 @@ def test_flags_that_cannot_be_right_are_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": {"PostToolUse": [7]}}']
 )
-def test_a_file_that_is_not_understood_is_left_alone(command: Command, user_file: Path, text: str) -> None:
+def test_a_file_of_another_shape_is_not_changed(command: Command, user_file: Path, text: str) -> None:
     write(user_file, text)
     done = install(command, "--yes")
     assert done.returncode == 2
-    assert "left alone" in done.stderr
+    assert "it was not changed" in done.stderr
     assert user_file.read_text() == text
 
 
@@ -246,18 +246,18 @@ def test_a_link_stays_a_link_and_the_mode_stays(command: Command, user_file: Pat
     user_file.symlink_to(real)
     install(command, "--yes")
     assert user_file.is_symlink()
-    assert ours(real)
+    assert own_hooks(real)
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert os.listdir(user_file.parent) == ["settings.json"]
 
 
-def test_claude_codes_other_folder_is_heeded(command: Command, user_file: Path, tmp_path: Path) -> None:
+def test_the_config_folder_of_claude_code_is_used(command: Command, user_file: Path, tmp_path: Path) -> None:
     assert install(command, "--yes", CLAUDE_CONFIG_DIR=str(tmp_path / "other")).returncode == 0
-    assert ours(tmp_path / "other" / "settings.json")
+    assert own_hooks(tmp_path / "other" / "settings.json")
     assert not user_file.exists()
 
 
-def test_there_may_be_nothing_to_take_out(command: Command, user_file: Path) -> None:
+def test_uninstall_without_hooks_changes_nothing(command: Command, user_file: Path) -> None:
     done = uninstall(command)
     assert (done.returncode, user_file.exists()) == (0, False)
-    assert "no hooks of ours" in done.stdout
+    assert "no hooks of Ask Bridge" in done.stdout

@@ -31,7 +31,7 @@ def call(callback: Any, tool: str = "AskUserQuestion", tool_use_id: str = "toolu
 
 
 async def answered(callback: Any, agent: Agent, decide: Callable[[Any], object]) -> Any:
-    """The callback's result when somebody decides as soon as it waits."""
+    """The callback's result when a person decides as soon as it waits."""
 
     def decide_when_asked() -> None:
         (question,) = eventually(agent.open_questions)
@@ -107,7 +107,7 @@ def test_a_bridge_that_is_down_is_denied_without_an_invented_answer(agent: Agent
     assert "connection refused" in result.message
 
 
-def test_a_cancelled_callback_frees_the_card_at_once(front: Front, agent: Agent) -> None:
+def test_a_cancelled_callback_ends_the_wait_at_once(front: Front, agent: Agent) -> None:
     client = Client(front.url, agent.key, agent.room)
 
     async def cancel_while_waiting() -> None:
@@ -126,7 +126,7 @@ def test_a_cancelled_callback_frees_the_card_at_once(front: Front, agent: Agent)
     assert len(front.calls("DELETE", "/wait")) == 1
 
 
-def test_other_tools_are_allowed_or_handed_on(client: Client) -> None:
+def test_other_tools_are_allowed_or_passed_on(client: Client) -> None:
     result = asyncio.run(call(ask_bridge_can_use_tool(client), "Bash"))
     assert isinstance(result, sdk.PermissionResultAllow)
     assert result.updated_input == INPUT
@@ -152,7 +152,7 @@ def test_a_session_that_survives_a_crash_asks_once(
     assert len(agent.questions("expired")) == count
 
 
-def test_parallel_calls_are_questions_of_their_own(client: Client, agent: Agent) -> None:
+def test_parallel_calls_are_separate_questions(client: Client, agent: Agent) -> None:
     callback = ask_bridge_can_use_tool(client, timeout=0.5)
 
     async def both() -> None:

@@ -1,4 +1,4 @@
-"""Address, key, room and care: where they come from, what is wrong with them, and that no key is shown."""
+"""Settings: their sources, their errors, and that no key is shown."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_flags_come_before_the_environment_before_the_file(tmp_path: Path) -> No
     assert settings.load(url="https://flag.test", environ=environment).url == "https://flag.test"
 
 
-def test_the_file_is_in_the_home_folder_unless_told_otherwise(tmp_path: Path, monkeypatch) -> None:
+def test_the_file_is_in_the_home_folder_by_default(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert settings.config_path({}) == str(tmp_path / ".config" / "ask-bridge" / "config.json")
     assert settings.config_path({"XDG_CONFIG_HOME": "/x"}) == "/x/ask-bridge/config.json"
@@ -47,7 +47,7 @@ def test_a_named_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_file_that_others_can_read_is_refused_with_the_remedy(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_others_can_read_is_refused_with_the_fix(tmp_path: Path, mode: int) -> None:
     path = store(tmp_path, mode, url="https://file.test", key=KEY, room="r")
     with pytest.raises(SettingsError, match=f"chmod 600 {path}") as refused:
         settings.load(config=path, environ={})
@@ -61,14 +61,14 @@ def test_a_file_that_is_not_needed_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"url": 7}'])
-def test_a_broken_file_is_told(tmp_path: Path, text: str) -> None:
+def test_a_broken_file_is_an_error(tmp_path: Path, text: str) -> None:
     path = Path(store(tmp_path))
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"config\.json"):
         settings.load(config=str(path), environ={})
 
 
-def test_what_is_missing_is_named_with_the_ways_to_set_it(tmp_path: Path) -> None:
+def test_missing_settings_are_named_with_the_ways_to_set_them(tmp_path: Path) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}
     with pytest.raises(SettingsError) as missing:
         settings.load(environ=environment)
@@ -98,13 +98,13 @@ def test_an_address_may_have_a_prefix_and_a_slash_at_the_end(given: str, kept: s
 @pytest.mark.parametrize(
     "url", ["portal.test", "ftp://portal.test", "https://", "http://x:port/", "https://a:b@x/", "http://x/?q"]
 )
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(SettingsError, match="bridge's address"):
         settings.load(url=url, environ=ENVIRONMENT)
 
 
 @pytest.mark.parametrize("key", ["secret", "abk_x\r\nX-Evil: 1", "Bearer abk_x", "abk_ä"])
-def test_a_key_that_is_none_is_refused_without_showing_it(key: str) -> None:
+def test_an_invalid_key_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(SettingsError, match="abk_") as refused:
         settings.load(key=key, environ=ENVIRONMENT)
     assert key not in str(refused.value)
@@ -114,7 +114,7 @@ def test_the_key_is_not_in_the_representation() -> None:
     assert KEY not in repr(settings.load(environ=ENVIRONMENT))
 
 
-def test_what_is_stored_is_private_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_stored_settings_are_private_and_keep_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "new" / "config.json"
     settings.store({"url": "https://a.test", "key": KEY}, str(path))
     settings.store({"room": "ops"}, str(path))
@@ -128,7 +128,7 @@ def test_care_comes_from_the_environment_before_the_file(tmp_path: Path) -> None
     assert settings.load(environ=environment).care == {"votes": 2}
     environment["ASK_BRIDGE_CARE"] = '{"first": "ana"}'
     assert settings.load(environ=environment).care == {"first": "ana"}
-    environment["ASK_BRIDGE_CARE"] = "{}"  # none, whatever the file says
+    environment["ASK_BRIDGE_CARE"] = "{}"  # no care, although the file has some
     assert settings.load(environ=environment).care == {}
 
 

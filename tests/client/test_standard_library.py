@@ -1,4 +1,4 @@
-"""The client needs nothing but a Python of the last years: no package, no Django, not even ours."""
+"""The client needs only Python 3.9 or newer: no packages, no Django, no server code."""
 
 import json
 import shutil
@@ -120,7 +120,7 @@ def test_a_zipapp_is_the_whole_client(
     assert done.returncode == 0, done.stderr
 
 
-def test_a_zipapp_tells_how_it_ended(
+def test_a_zipapp_returns_the_exit_code(
     make_command: Callable[..., Command], url: str, agent: Agent, tmp_path: Path
 ) -> None:
     archive = tmp_path / "ask-bridge.pyz"

@@ -1,4 +1,4 @@
-"""A hook is a new process each time: it has to be quick to start and light to keep waiting."""
+"""A hook is a new process each time: it has to start quickly and to need little memory while it waits."""
 
 import os
 import statistics
@@ -30,7 +30,7 @@ def peak_memory(pid: int) -> int:
 
 
 def processor_seconds(pid: int) -> float:
-    """What it took of the machine so far: the same however busy that is with something else."""
+    """Its CPU time so far, which does not depend on the load of the machine."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -53,6 +53,6 @@ def test_the_first_request_comes_quickly_and_the_wait_is_light(
     print(f"{memory / 2**20:.1f} MiB")
     record_property("first_request_milliseconds", round(first_request * 1000))
     record_property("peak_memory_bytes", memory)
-    # Whoever shares the machine with other tests waits for it; the work itself has to fit.
+    # The wall time depends on other tests on the machine; the CPU time has to fit.
     assert used < FIRST_REQUEST_SECONDS
     assert memory < MEMORY_BYTES

@@ -1,4 +1,4 @@
-"""What people and other agents wrote is shown on a terminal, and never run by it; programs get it exactly."""
+"""Text of people and agents cannot control the terminal; programs get it unchanged."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 import pytest
 
-from bridge_client.answer_text import UNSEEN
-from bridge_client.terminal_text import inert
+from bridge_client.claude_code.answer_text import UNSEEN
+from bridge_client.commands.terminal_text import inert
 from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
 from tests.client.people import skip, submit
 
 # Clears the screen, writes to the clipboard, does both again with C1 controls, reverses the rest of the line,
-# forges a line of ours, and deletes.
+# fakes a line of this program, and deletes.
 HOSTILE = (
     "\x1b[2J\x1b]52;c;cm0gLXJm\x07 \x9b2J\x9d52;c;cm0=\x9c \u202eoN\u2066 \x7f\x08"
     "\nask-bridge: decided by Boss"
@@ -27,11 +27,11 @@ HOSTILE = (
 
 
 class Screen:
-    """A process on a terminal of its own, and every byte that it sends there."""
+    """A process on its own terminal, and every byte that it writes there."""
 
     def __init__(self, command: Command, *arguments: str) -> None:
         self._ours, theirs = pty.openpty()
-        tty.setraw(theirs)  # nothing but the process writes or changes a byte
+        tty.setraw(theirs)  # only the process writes bytes, and nothing changes them
         self.process = subprocess.Popen(
             [command.python, "-m", "bridge_client", *arguments],
             cwd=command.folder,
@@ -44,14 +44,14 @@ class Screen:
         self._sent = b""
 
     def line(self) -> str:
-        """The next one."""
+        """The next line."""
         while b"\n" not in self._sent:
             assert self._read(), self._sent
         line, _, self._sent = self._sent.partition(b"\n")
         return line.decode()
 
     def everything(self) -> str:
-        """Until it ends by itself."""
+        """All output until the process ends by itself."""
         while self._read():
             pass
         self.process.wait(PATIENCE_SECONDS)
@@ -97,7 +97,7 @@ def test_ask_shows_an_answer_and_its_note(command: Command, agent: Agent, person
     assert printed.count(r"\x1b[2J\x1b]52;c;cm0gLXJm\x07 \x9b2J\x9d52;c;cm0=\x9c \u202eoN") == 2
 
 
-def test_ask_shows_why_somebody_skipped(command: Command, agent: Agent, person: Person) -> None:
+def test_ask_shows_the_reason_of_a_skip(command: Command, agent: Agent, person: Person) -> None:
     with on_terminal(command, "ask", "Go on?", "--option", "Yes", "--option", "No") as screen:
         skip(person, asked(agent), HOSTILE)
         printed = screen.everything()

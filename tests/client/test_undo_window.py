@@ -1,4 +1,4 @@
-"""What people can still undo reaches no agent, however it is connected."""
+"""A choice in its undo window reaches no agent, over any connection."""
 
 import asyncio
 import json
@@ -14,24 +14,24 @@ from bridge_client import Client, settings
 from bridge_client.sdk import ask_bridge_can_use_tool
 from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
+from tests.client.test_claude import FAKE, ask
 from tests.client.test_hook import envelope, hook_output
-from tests.client.test_mcp_server import ASK, connected
-from tests.client.test_stream_json import FAKE, ask
+from tests.client.test_mcp import ASK, connected
 from tests.world import World
 
 WINDOW_SECONDS = 1
 CARE = {"undo_seconds": WINDOW_SECONDS}
 QUESTION = "Which database?"
-# Longer than any of them needs from the click to its end, on a busy machine.
+# Longer than each of them needs from the click to its end, on a busy machine.
 END_SECONDS = 30
 
-# Asks, waits, and gives the answer as its agent gets it.
+# Asks, waits, and returns the answer as the agent gets it.
 Adapter = Callable[[], str]
 
 
 @pytest.fixture
 def careful(command: Command) -> Command:
-    """The command on a machine where every question can be undone."""
+    """The command on a machine where every question has an undo window."""
     command.environment["ASK_BRIDGE_CARE"] = json.dumps(CARE)
     return command
 
@@ -66,7 +66,7 @@ def by_permission_hook(careful: Command) -> Adapter:
 
 @pytest.fixture
 def by_http_hook(bridge: World, agent: Agent) -> Adapter:
-    """Nothing is set up on the agent's machine: the room asks for it."""
+    """Nothing is configured on the agent's machine: the care is a setting of the room."""
     bridge.set_care(agent, CARE)
 
     def ask() -> str:
@@ -132,7 +132,7 @@ def by_stream_json(careful: Command) -> Adapter:
         "by_stream_json",
     ],
 )
-def test_no_agent_hears_of_a_choice_before_it_is_final(
+def test_no_agent_gets_a_choice_before_it_is_final(
     request: pytest.FixtureRequest, adapter: str, agent: Agent, person: Person
 ) -> None:
     asking: Adapter = request.getfixturevalue(adapter)

@@ -1,0 +1,74 @@
+"""Retries: which errors are worth one, the backoff before it, and when to give up."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable
+
+from bridge_client.errors import ClientError, ProblemError, Unreachable
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline
+
+# Temporary: a bridge that restarts, a proxy without a bridge behind it, a key over its rate limit.
+TEMPORARY_STATUSES = (429, 502, 503, 504)
+# Refused before any change, so that even a call that must not happen twice can be retried.
+UNTOUCHED_STATUSES = (429, 503)
+# Except with this code: a database that goes away during a commit may have committed.
+UNCERTAIN_CODE = "database_unavailable"
+
+# The first pause is too short to notice. Pauses double up to the longest, which is long enough that a
+# thousand agents do not overload a bridge that starts. Together with the second that a bridge asks for in
+# Retry-After, an agent is back within 5 seconds of the bridge's return.
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 3.0
+
+OnRetry = Callable[[ClientError], None]
+
+
+class Retries:
+    """The backoff between the tries of one call."""
+
+    def __init__(
+        self,
+        deadline: Deadline,
+        cancellation: Cancellation | None = None,
+        on_retry: OnRetry | None = None,
+    ) -> None:
+        self._deadline = deadline
+        self._cancellation = cancellation or Cancellation()
+        self._on_retry = on_retry
+        self._failures = 0
+
+    def pause(self, error: ClientError, *, is_repeatable: bool = True) -> None:
+        """Sleep until the next try, or raise the error if there is none."""
+        if not _is_temporary(error, is_repeatable):
+            raise error
+        seconds = self._pause_seconds(error)
+        if seconds >= self._deadline.seconds_left:
+            raise error
+        if self._on_retry and not self._failures:
+            self._on_retry(error)
+        self._failures += 1
+        self._cancellation.sleep(seconds)
+
+    def succeeded(self) -> None:
+        """Reset the backoff: the next outage begins with a short pause again."""
+        self._failures = 0
+
+    def _pause_seconds(self, error: ClientError) -> float:
+        longest = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 << min(self._failures, 10)))
+        # Jitter from half to all of it, so that agents cut off together do not come back together.
+        seconds = longest * (0.5 + os.urandom(1)[0] / 510)
+        if isinstance(error, ProblemError) and error.retry_after_seconds is not None:
+            return error.retry_after_seconds + seconds
+        return seconds
+
+
+def _is_temporary(error: ClientError, is_repeatable: bool) -> bool:
+    if isinstance(error, Unreachable):
+        return not error.is_permanent and (is_repeatable or not error.was_sent)
+    if isinstance(error, ProblemError):
+        if not is_repeatable and error.code == UNCERTAIN_CODE:
+            return False
+        return error.status in (TEMPORARY_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
+    return False

@@ -1,0 +1,86 @@
+"""Waiting for an answer: one long-poll after another, over restarts of the bridge."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from urllib.parse import quote
+
+from bridge_client.errors import ClientError, Unreachable
+from bridge_client.results import Question
+from bridge_client.transport.cancellation import Cancellation
+from bridge_client.transport.deadlines import Deadline
+from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.retries import OnRetry, Retries
+
+# Below the 60 seconds after which proxies cut a silent connection, and below the server's own 55.
+POLL_SECONDS = 50.0
+# The minimum: a proxy that cuts earlier is broken for other requests as well.
+SHORTEST_POLL_SECONDS = 5.0
+# A wait that was held for so long had reached the bridge. If it breaks, that is a new outage.
+HELD_SECONDS = 1.0
+# A bridge under WSGI cannot hold a wait and replies at once: poll about as often as a page does.
+POLL_AGAIN_SECONDS = 2.0
+# How long a person who pressed Esc may have to wait; the lease expires within half a minute anyway.
+END_WAIT_SECONDS = 2.0
+
+
+def question_path(question_id: str) -> str:
+    return f"/api/v1/questions/{quote(question_id, safe='')}"
+
+
+def wait_until_settled(
+    transport: Transport,
+    question_id: str,
+    deadline: Deadline,
+    cancellation: Cancellation,
+    on_retry: OnRetry | None = None,
+) -> Question:
+    """The question as soon as it is settled, or as it is at the deadline."""
+    retries = Retries(deadline, cancellation, on_retry)
+    longest = POLL_SECONDS
+    while True:
+        seconds = min(longest, deadline.seconds_left)
+        started = time.monotonic()
+        try:
+            reply = transport.request(
+                "GET",
+                question_path(question_id),
+                query={"wait": f"{seconds:.3f}"},
+                read_seconds=seconds + READ_SECONDS,
+                cancellation=cancellation,
+            )
+        except ClientError as error:
+            lasted = time.monotonic() - started
+            if SHORTEST_POLL_SECONDS < lasted < seconds:
+                # A proxy with a short timeout: stay below it, so that the card does not flicker.
+                longest = max(SHORTEST_POLL_SECONDS, lasted * 0.8)
+            if lasted > HELD_SECONDS and isinstance(error, Unreachable) and error.was_sent:
+                retries.succeeded()
+            retries.pause(error)
+            continue
+        retries.succeeded()
+        question = Question.from_wire(reply.body)
+        if not question.is_open or not deadline.seconds_left:
+            return question
+        if time.monotonic() - started < min(seconds, POLL_AGAIN_SECONDS):
+            cancellation.sleep(min(POLL_AGAIN_SECONDS, deadline.seconds_left))
+
+
+def end_wait(transport: Transport, question_id: str) -> None:
+    """Tell the server that this agent waits no more: best effort, within END_WAIT_SECONDS."""
+
+    def send() -> None:
+        with suppress(ClientError):
+            transport.request(
+                "DELETE",
+                f"{question_path(question_id)}/wait",
+                connect_seconds=END_WAIT_SECONDS,
+                read_seconds=END_WAIT_SECONDS,
+            )
+
+    # In a thread, because even a name lookup may block for longer.
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    thread.join(END_WAIT_SECONDS)

@@ -1,0 +1,76 @@
+"""Long-polls over broken connections, short timeouts of proxies, and WSGI."""
+
+import socket
+import threading
+from contextlib import suppress
+
+import pytest
+
+from bridge_client import Answered, Client, Unreachable
+from bridge_client.transport import waiting
+from tests.actors import Agent, Person, eventually
+from tests.client.loopback import Front, Request, drop, forward, reply
+
+GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
+
+
+@pytest.fixture
+def client(front: Front, agent: Agent) -> Client:
+    return Client(front.url, agent.key, agent.room, patience_seconds=10)
+
+
+def test_a_wait_continues_after_broken_connections(
+    client: Client, front: Front, agent: Agent, person: Person
+) -> None:
+    question = client.ask(GO_ON)
+    front.next.extend([drop, reply(504), drop])
+    results = []
+    waiting = threading.Thread(target=lambda: results.append(client.wait(question.id, 30)))
+    waiting.start()
+    eventually(lambda: agent.read(question.id)["agent"]["active"])
+    person.answer(question.data, "Yes")
+    waiting.join(5)
+    assert isinstance(results[0], Answered)
+
+
+def test_waits_stay_below_the_timeout_of_a_proxy(
+    client: Client, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "SHORTEST_POLL_SECONDS", 0.1)
+    question = client.ask(GO_ON)
+    patience_seconds = 2.0
+
+    def cut(front: Front, sock: socket.socket, request: Request) -> None:
+        sock.settimeout(patience_seconds)
+        with suppress(TimeoutError):
+            sock.recv(1)
+        reply(504)(front, sock, request)
+
+    front.next.append(cut)
+    client.wait(question.id, 6, ends_wait=False)
+    asked = [float(request.target.partition("wait=")[2]) for request in front.calls("GET")]
+    assert asked[0] > patience_seconds
+    # The next waits last four fifths of the first one.
+    first, second, *_ = front.calls("GET")
+    assert all(seconds < 0.8 * (second.at - first.at) for seconds in asked[1:])
+
+
+def test_a_wait_without_a_connection_is_unreachable_at_its_end(client: Client, front: Front) -> None:
+    question = client.ask(GO_ON)
+    front.always = drop
+    with pytest.raises(Unreachable):
+        client.wait(question.id, 1)
+
+
+def test_a_bridge_that_cannot_hold_waits_is_polled_slowly(client: Client, front: Front) -> None:
+    """Under WSGI every wait replies at once."""
+    question = client.ask(GO_ON)
+
+    def reply_at_once(front: Front, sock, request) -> None:
+        request.head = request.head.replace(b"wait=", b"ignored=")
+        request.target = request.target.replace("wait=", "ignored=")
+        forward(front, sock, request)
+
+    front.always = reply_at_once
+    client.wait(question.id, 3, ends_wait=False)
+    assert len(front.calls("GET")) <= 3
