@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.bench import plot, tables
-from tests.bench import record as measures
-from tests.bench.plan import TINY
-from tests.bench.record import Record
-from tests.bench.runner import SCENARIOS, run
-from tests.bench.targets import TARGETS, Target
+from bench import plot, tables
+from bench import record as measures
+from bench.plan import TINY
+from bench.record import Record
+from bench.runner import SCENARIOS, run
+from bench.targets import TARGETS, Target
 
 
 @pytest.fixture(scope="module")

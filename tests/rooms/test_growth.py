@@ -1,6 +1,6 @@
 """It stays fast: what a deed costs does not depend on how much there was before, nor on who watches.
 
-Counted in queries, plans and renders, which are the same on every machine. `python -m tests.bench.growth`
+Counted in queries, plans and renders, which are the same on every machine. `python -m bench.growth`
 measures times.
 """
 
@@ -20,13 +20,13 @@ from django.db.backends.utils import CursorWrapper
 from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 
+from bench.daily import Day
 from rooms import lifecycle
 from rooms.database import in_database
 from rooms.hub import Hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
 from rooms.sleepers import Viewer
-from tests.bench.daily import Day
 from tests.database_threads import all_threads_without_connections
 
 # The tables that grow for ever.

@@ -4,6 +4,6 @@ from django.apps import AppConfig
 
 
 class AnchorConfig(AppConfig):
-    name = "tests.bench.anchors.eventstream"
+    name = "bench.anchors.eventstream"
     label = "anchor"
     default_auto_field = "django.db.models.BigAutoField"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bridge import env
 
-HERE = "tests.bench.anchors.eventstream"
+HERE = "bench.anchors.eventstream"
 SECRET_KEY = "bench" * 10  # on loopback, for as long as a measurement takes
 ALLOWED_HOSTS = ["127.0.0.1"]
 INSTALLED_APPS = [

@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: measure ours and what people would use instead, and tell the ratios."""
+"""`python -m bench`: measure ours and what people would use instead, and tell the ratios."""
 
 import argparse
 import json
@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.bench import plot, tables
-from tests.bench import record as measures
-from tests.bench.plan import FULL, QUICK, Plan
-from tests.bench.ratios import OURS
-from tests.bench.runner import SCENARIOS, run
-from tests.bench.targets import TARGETS, Target
+from bench import plot, tables
+from bench import record as measures
+from bench.plan import FULL, QUICK, Plan
+from bench.ratios import OURS
+from bench.runner import SCENARIOS, run
+from bench.targets import TARGETS, Target
 from tests.processes import ROOT
 
 # With more than this at work, what is measured waits for its turn.
 BUSY_LOAD = 1
 
 EPILOG = """\
-example: python -m tests.bench --quick --targets daphne,raw --only agents --output /tmp/bench
+example: python -m bench --quick --targets daphne,raw --only agents --output /tmp/bench
 
 Exits with 1 if ours lost an answer or something did not run; figures that miss a goal are only told."""
 
@@ -75,7 +75,7 @@ def _report(plan: Plan, record: measures.Record, targets: list[Target], seconds:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench",
+        prog="python -m bench",
         description="How quickly an answer travels, how many can wait at once and how the cost grows: "
         "as ratios in one run against what people would use instead.",
         epilog=EPILOG,

@@ -1,6 +1,6 @@
 """How the bridge behaves as its past, its rooms and its open questions grow.
 
-    python -m tests.bench.growth            # half an hour; --quick takes four minutes
+    python -m bench.growth            # half an hour; --quick takes four minutes
 
 Each size is a database of its own, on SQLite and on PostgreSQL. The table shows the median of every deed of
 an ordinary day, how it compares with that of the smallest size, by the clock and by this process's CPU, and
@@ -44,7 +44,7 @@ def table(kind: str, figures: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench.growth",
+        prog="python -m bench.growth",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -64,7 +64,7 @@ def main() -> None:
         os.environ.update(clean_environment(Path(folder)), DJANGO_SETTINGS_MODULE="bridge.settings")
         os.environ.pop("DATABASE_URL", None)
         django.setup()
-        from tests.bench import growing  # has models, so not before the setup
+        from bench import growing  # has models, so not before the setup
 
         sizes = growing.QUICK_SIZES if chosen.quick else growing.SIZES
         for kind in filter(growing.is_there, [chosen.database] if chosen.database else KINDS):

@@ -1,7 +1,7 @@
 """The floor: one event loop, HTTP by hand, a dict of waiters, one SQLite commit per ask and click.
 
 It checks sessions, CSRF tokens and keys, keeps what it says across a restart, and does nothing else.
-Run as `python -m tests.bench.anchors.raw_hub` with PORT and DATA_DIR, whose `roster.json` names people.
+Run as `python -m bench.anchors.raw_hub` with PORT and DATA_DIR, whose `roster.json` names people.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.bench.anchors.card import CARD
+from bench.anchors.card import CARD
 
 HOST = "127.0.0.1"
 BACKLOG_CONNECTIONS = 2048

@@ -22,11 +22,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 from django.test.utils import CaptureQueriesContext
 
+from bench.daily import Day
 from bridge import env
 from rooms import history, lifecycle, notices, readers, recalling
 from rooms.management import demo
 from rooms.models import Room
-from tests.bench.daily import Day
 
 POSTGRES = os.environ.get("TEST_DATABASE_URL", "postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge")
 # In the room where everything is measured.

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psycopg
 
+from bench.connections import HOST, PATIENCE_SECONDS, Failed
+from bench.dialects import AskBridge, Key, Login
 from tests.actors import Person
-from tests.bench.connections import HOST, PATIENCE_SECONDS, Failed
-from tests.bench.dialects import AskBridge, Key, Login
 from tests.faults import held
 from tests.processes import ROOT, START_SECONDS, Site, free_port
 

@@ -8,13 +8,13 @@ from itertools import count as count_from
 from itertools import cycle
 from time import perf_counter
 
-from tests.bench import record as measures
-from tests.bench.audience import Audience, Request
-from tests.bench.connections import PATIENCE_SECONDS, Agent, Call, Failed
-from tests.bench.dialects import Key
-from tests.bench.plan import Plan
-from tests.bench.record import Record
-from tests.bench.services import Sample, Service
+from bench import record as measures
+from bench.audience import Audience, Request
+from bench.connections import PATIENCE_SECONDS, Agent, Call, Failed
+from bench.dialects import Key
+from bench.plan import Plan
+from bench.record import Record
+from bench.services import Sample, Service
 from tests.faults.figures import share
 
 # Between two clicks: whatever the last one left to do is done, and the next agent waits.

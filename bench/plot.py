@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from html import escape
 
-from tests.bench import record as measures
-from tests.bench.plan import Plan
-from tests.bench.record import Record
-from tests.bench.targets import Target
+from bench import record as measures
+from bench.plan import Plan
+from bench.record import Record
+from bench.targets import Target
 
 # What all others are compared with.
 REFERENCE = "daphne"

@@ -7,8 +7,8 @@ from html import unescape
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from tests.bench.anchors.card import CARD
-from tests.bench.connections import Agent, Listener, request
+from bench.anchors.card import CARD
+from bench.connections import Agent, Listener, request
 
 QUESTION = json.dumps(
     {

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.urls import include, path
 
-from tests.bench.anchors.eventstream import views
+from bench.anchors.eventstream import views
 
 
 class Login(LoginView):

@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.connections import Failed
-from tests.bench.plan import Plan
-from tests.bench.record import Record
-from tests.bench.scenarios import Scenario
-from tests.bench.services import Service
-from tests.bench.targets import OPEN_FILES, Target
+from bench.connections import Failed
+from bench.plan import Plan
+from bench.record import Record
+from bench.scenarios import Scenario
+from bench.services import Service
+from bench.targets import OPEN_FILES, Target
 
 SCENARIOS: dict[str, Callable[[Scenario], Awaitable[None]]] = {
     "viewers": Scenario.measure_viewers,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tests.bench import record as measures
-from tests.bench.plan import Plan
-from tests.bench.ratios import KIB, Goal, goals
-from tests.bench.record import Record
-from tests.bench.targets import Target
+from bench import record as measures
+from bench.plan import Plan
+from bench.ratios import KIB, Goal, goals
+from bench.record import Record
+from bench.targets import Target
 
 Cells = Sequence[str]
 

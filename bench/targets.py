@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.connections import HOST, Failed
-from tests.bench.dialects import AskBridge, EventStream, Key, Nchan, RawHub
-from tests.bench.services import Command, Roster, Service
+from bench.connections import HOST, Failed
+from bench.dialects import AskBridge, EventStream, Key, Nchan, RawHub
+from bench.services import Command, Roster, Service
 from tests.nginx import nginx_program
 from tests.processes import ROOT, clean_environment, postgres_and_redis_urls
 
@@ -29,7 +29,7 @@ KEYS_PER_ROOM = 12
 # For every viewer and agent a socket, and what a target opens with it: three files of SQLite, for instance.
 OPEN_FILES = 20_000
 
-ANCHORS = "tests.bench.anchors"
+ANCHORS = "bench.anchors"
 EVENTSTREAM = f"{ANCHORS}.eventstream"
 
 # Run inside the target's own environment, in one process: each costs a second.
@@ -49,7 +49,7 @@ print(json.dumps([(room.slug, access.create_key(room, label=f"bench-{{number}}")
 POPULATE_EVENTSTREAM = """
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from tests.bench.anchors.eventstream.models import Key
+from bench.anchors.eventstream.models import Key
 call_command("migrate", run_syncdb=True, verbosity=0)
 for name in {people!r}:
     get_user_model().objects.create_user(name, password={password!r})

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 from django_eventstream import send_event
 from django_eventstream.views import events
 
-from tests.bench.anchors.card import CARD
-from tests.bench.anchors.eventstream.models import Key, Question
+from bench.anchors.card import CARD
+from bench.anchors.eventstream.models import Key, Question
 
 View = Callable[..., HttpResponse]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from tests.bench import record as measures
-from tests.bench.plan import Plan
-from tests.bench.record import Record
+from bench import record as measures
+from bench.plan import Plan
+from bench.record import Record
 
 KIB = 1024
 Pair = tuple[str, str]  # target, measure

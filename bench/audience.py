@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from tests.bench.connections import HOST, PATIENCE_SECONDS, Failed
+from bench.connections import HOST, PATIENCE_SECONDS, Failed
 
 # Well below every backlog: this is about many who stay, not about many who come at once.
 OPENING_AT_ONCE = 40

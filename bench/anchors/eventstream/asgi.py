@@ -4,6 +4,6 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.anchors.eventstream.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bench.anchors.eventstream.settings")
 
 application = get_asgi_application()
