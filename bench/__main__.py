@@ -16,7 +16,7 @@ from bench.plan import FULL, QUICK, Plan
 from bench.ratios import OURS
 from bench.runner import SCENARIOS, run
 from bench.targets import TARGETS, Target
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 # With more than this at work, what is measured waits for its turn.
 BUSY_LOAD = 1

@@ -18,7 +18,7 @@ from typing import Any
 
 import django
 
-from tests.processes import ROOT, clean_environment
+from tests.harness.sites import ROOT, clean_environment
 
 KINDS = ("sqlite", "postgresql")
 # Only whole runs are worth keeping there.

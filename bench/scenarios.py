@@ -15,7 +15,7 @@ from bench.dialects import Key
 from bench.plan import Plan
 from bench.record import Record
 from bench.services import Sample, Service
-from tests.faults.figures import share
+from tests.harness.figures import percentile
 
 # Between two clicks: whatever the last one left to do is done, and the next agent waits.
 PAUSE_SECONDS = 0.02
@@ -122,8 +122,8 @@ class Scenario:
             growth = Growth(added, before, await self._sample())
             seconds = await self._click_through(crowd)
             if seconds:
-                self.note(measures.agent_p50(count), share(seconds, 0.5))
-                self.note(measures.agent_p99(count), share(seconds, 0.99))
+                self.note(measures.agent_p50(count), percentile(seconds, 0.5))
+                self.note(measures.agent_p99(count), percentile(seconds, 0.99))
         self.note(measures.AGENT_BYTES, growth.each("memory_bytes"))
         self.note(measures.AGENT_THREADS, growth.each("threads"))
         self.note(measures.AGENT_HANDLES, growth.each("database_handles"))
@@ -180,7 +180,7 @@ class Scenario:
             await self._watch(audience, added)
             growth = Growth(added, before, await self._sample())
             seconds = [await self._fan_out(audience) for _ in range(self.plan.fanouts)]
-            self.note(measures.last_viewer(count), share(seconds, 0.5))
+            self.note(measures.last_viewer(count), percentile(seconds, 0.5))
         if self.dialect.takes_questions:
             self.note(measures.VIEWER_BYTES, growth.each("memory_bytes"))
             self.note(measures.VIEWER_THREADS, growth.each("threads"))

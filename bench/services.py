@@ -16,9 +16,9 @@ import psycopg
 
 from bench.connections import HOST, PATIENCE_SECONDS, Failed
 from bench.dialects import AskBridge, Key, Login
-from tests.actors import Person
-from tests.faults import held
-from tests.processes import ROOT, START_SECONDS, Site, free_port
+from tests.harness import resources
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, START_SECONDS, Site, free_port
 
 # How often somebody looks whether a server is there, or gone.
 LOOK_SECONDS = 0.02
@@ -145,14 +145,14 @@ class Service:
 
     def sample(self) -> Sample:
         return Sample(
-            sum(map(held.memory_bytes, self.servers)),
-            sum(map(held.threads, self.servers)),
+            sum(map(resources.memory_bytes, self.servers)),
+            sum(map(resources.threads, self.servers)),
             self._database_handles(),
             self.cpu_seconds(),
         )
 
     def cpu_seconds(self) -> float:
-        return sum(map(held.cpu_seconds, self.servers))
+        return sum(map(resources.cpu_seconds, self.servers))
 
     async def rest(self) -> None:
         """Returns when the processes have little left to do."""
@@ -166,7 +166,7 @@ class Service:
 
     def _database_handles(self) -> int:
         if not self._database_url:
-            return sum(map(held.database_handles, self.servers))
+            return sum(map(resources.database_handles, self.servers))
         with psycopg.connect(self._database_url) as connection:
             count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             row = connection.execute(count).fetchone()

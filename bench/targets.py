@@ -18,8 +18,9 @@ import pytest
 from bench.connections import HOST, Failed
 from bench.dialects import AskBridge, EventStream, Key, Nchan, RawHub
 from bench.services import Command, Roster, Service
-from tests.nginx import nginx_program
-from tests.processes import ROOT, clean_environment, postgres_and_redis_urls
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.nginx import nginx_program
+from tests.harness.sites import ROOT, clean_environment
 
 PASSWORD = secrets.token_urlsafe(12)
 # A team with a handful of rooms. People and keys are so many that none does more than it may in a minute.

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import prototypes
-from tests.once import made_once, shared_folder
-from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+from tests.harness import prototypes
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.shared_folder import made_once, shared_folder
+from tests.harness.sites import Site, clean_environment, run_manage
 
-pytest_plugins = ["tests.repeats"]
+pytest_plugins = ["tests.harness.repeats", "tests.harness.chromium"]
 
 
 def pytest_configure() -> None:

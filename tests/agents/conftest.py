@@ -6,26 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent, Person
 from tests.agents.claude import Claude
 from tests.agents.scripted_model import Json, ScriptedModel, Turn
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.people import Person
 
 
 @pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("agents") / "data") as running:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    with running_bridge("embedded", tmp_path_factory.mktemp("agents") / "data") as running:
         yield running
 
 
 @pytest.fixture
-def room(bridge: World) -> Agent:
+def room(bridge: Bridge) -> Agent:
     """A room of this test's own, and the key that its clients have."""
     return bridge.agent()
 
 
 @pytest.fixture
-def ana(bridge: World) -> Person:
+def ana(bridge: Bridge) -> Person:
     return bridge.person("ana", bridge.site)
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from bridge_client import Client
 from bridge_client.sdk import ask_bridge_can_use_tool
-from tests.actors import Agent, Person, eventually
 from tests.agents.claude import STREAM_OUT, Claude
 from tests.agents.hooks import COMMAND, variables
 from tests.agents.scripted_model import PATIENCE_SECONDS, Call, Json, ask
 from tests.agents.test_hooks import DATABASE, TOPPINGS, the_question
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 WhichClaude = Callable[..., Claude]
 

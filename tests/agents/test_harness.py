@@ -11,11 +11,11 @@ from urllib.request import Request, urlopen
 
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
-from tests.actors import eventually
 from tests.agents.claude import Claude, hook
 from tests.agents.hook_server import hook_server
 from tests.agents.scripted_model import PATIENCE_SECONDS, Call, Json, ScriptedModel, ask, question
 from tests.agents.terminal import ESCAPE
+from tests.harness.timing import eventually
 
 WhichClaude = Callable[..., Claude]
 

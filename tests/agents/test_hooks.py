@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.agents.claude import Claude
 from tests.agents.hooks import hooks, variables
 from tests.agents.scripted_model import Call, Json, ask, question
 from tests.agents.terminal import ESCAPE
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 DATABASE = question("Which database?", "PostgreSQL", "SQLite", header="Database")
 TOPPINGS = question("Which toppings?", "Cheese", "Ham", "Olives", header="Pizza", multi=True)
@@ -230,7 +232,7 @@ def test_a_killed_client_is_seen_as_gone(hooked: Callable[..., Claude], room: Ag
 
 
 def test_a_restart_of_the_bridge_does_not_lose_the_waiting_command(
-    claude_with: WhichClaude, room: Agent, ana: Person, bridge: World
+    claude_with: WhichClaude, room: Agent, ana: Person, bridge: Bridge
 ) -> None:
     settings = hooks("command", room, "PreToolUse")
     claude = claude_with(call := ask(DATABASE), settings=settings, **variables(room))
@@ -244,7 +246,7 @@ def test_a_restart_of_the_bridge_does_not_lose_the_waiting_command(
 
 
 def test_the_block_of_the_connect_page_is_enough(
-    claude_with: WhichClaude, bridge: World, ana: Person, room: Agent
+    claude_with: WhichClaude, bridge: Bridge, ana: Person, room: Agent
 ) -> None:
     """Pasted into an empty settings file, nothing else."""
     shown = ana.get(f"/rooms/{room.room}/connect").block("client-http").replace("abk_…", room.key)

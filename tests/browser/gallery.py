@@ -6,8 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.actors import Agent, eventually
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.timing import eventually
 
 LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONG_LABEL = "Move every session to the key-value store, keep the old table for a month, and " * 3
@@ -72,7 +73,7 @@ AWKWARD = [
 class Gallery:
     """Fills a room once; every visit then brings a page into the states that only a page can have."""
 
-    def __init__(self, agent: Agent, bridge: World) -> None:
+    def __init__(self, agent: Agent, bridge: Bridge) -> None:
         self.agent, self.bridge = agent, bridge
         self.waiting = self.ask(SINGLE, context=CONTEXT, timeout_seconds=24 * 3600)
         self.gone = self.ask(MULTIPLE)

@@ -5,42 +5,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.gallery import LONG_WORD, Gallery
-from tests.browser.listening import until_listening
-from tests.browser.windows import resize
-from tests.world import World, world
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
-
-LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1280)]
-RULES = {
-    "resultTypes": ["violations"],
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-}
-
-# What a finger has to hit. A link in a sentence may be as small as its words: WCAG 2.5.8 says so too.
-SMALL_TARGETS = """() => {
-    const inSentence = (element) => element.matches("a") && getComputedStyle(element).display === "inline"
-        && element.parentElement.textContent.trim() !== element.textContent.trim();
-    // There for the keyboard only.
-    const isClipped = (element) => getComputedStyle(element).clipPath !== "none";
-    const targets = "a[href], button, summary, select, textarea, input:not([type=hidden])";
-    return [...document.querySelectorAll(targets)]
-        .filter((element) => element.checkVisibility({visibilityProperty: true}))
-        .filter((element) => !inSentence(element) && !isClipped(element))
-        .map((element) => {
-            const isTick = element.matches("[type=radio], [type=checkbox]");
-            const target = (isTick && (element.closest(".option") || element.closest("label"))) || element;
-            const {width, height} = target.getBoundingClientRect();
-            const least = target.matches(".option") ? 44 : 24;
-            return width >= least && height >= least ? "" :
-                `${Math.round(width)}x${Math.round(height)} px: ${target.outerHTML.slice(0, 120)}`;
-        })
-        .filter(Boolean);
-}"""
 
 # Where the Tab key has led: whether one sees it, and not under what floats over the page.
 FOCUS = """() => {
@@ -56,40 +28,15 @@ FOCUS = """() => {
 }"""
 
 
-def problems(page: Page) -> list[str]:
-    """What is wrong with the page as it stands, one readable line each."""
-    found = [
-        f"{rule['id']}: {', '.join(map(str, node['target']))}\n{node['failureSummary']}"
-        for rule in Axe().run(page, options=RULES).response["violations"]
-        for node in rule["nodes"]
-    ]
-    found += [f"too small a target, {target}" for target in page.evaluate(SMALL_TARGETS)]
-    needed = page.evaluate("document.scrollingElement.scrollWidth")
-    if needed > page.viewport_size["width"]:
-        found.append(f"scrolls sideways: {needed} px")
-    return found
-
-
-def expect_no_problems(page: Page) -> None:
-    found = []
-    for scheme, width in LOOKS:
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        resize(page, width, 900)
-        # As high as it needs to be: else what floats at its lower edge lies on whatever happens to be there.
-        resize(page, width, page.evaluate("document.body.scrollHeight"))
-        found += [f"{scheme}, {width} px: {problem}" for problem in problems(page)]
-    assert not found, "\n\n".join(found)
-
-
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """One of our own: what is in its inbox is what this file puts there."""
-    with world("embedded", tmp_path_factory.mktemp("access") / "data", ["ops", "docs"]) as running:
+    with running_bridge("embedded", tmp_path_factory.mktemp("access") / "data", ["ops", "docs"]) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def gallery(bridge: World) -> Gallery:
+def gallery(bridge: Bridge) -> Gallery:
     return Gallery(bridge.agent(), bridge)
 
 
@@ -97,8 +44,8 @@ class TestQuiet:
     """A bridge on which nothing has happened yet."""
 
     @pytest.fixture
-    def bridge(self, tmp_path: Any) -> Iterator[World]:
-        with world("embedded", tmp_path / "data", ["ops"]) as running:
+    def bridge(self, tmp_path: Any) -> Iterator[Bridge]:
+        with running_bridge("embedded", tmp_path / "data", ["ops"]) as running:
             yield running
 
     def test_the_inbox_and_a_room_without_questions(self, open_browser: OpenBrowser) -> None:
@@ -110,10 +57,10 @@ class TestQuiet:
         expect(page.get_by_role("heading", name="Quiet so far")).to_be_visible()
         expect_no_problems(page)
 
-    def test_a_lost_connection(self, open_browser: OpenBrowser, bridge: World) -> None:
+    def test_a_lost_connection(self, open_browser: OpenBrowser, bridge: Bridge) -> None:
         page = open_browser().new_page()
         page.goto("/rooms/ops")
-        until_listening(page)
+        wait_for_stream(page)
         bridge.site.stop()
         expect(page.get_by_text("Connection lost")).to_be_visible()
         expect_no_problems(page)
@@ -166,7 +113,7 @@ def test_the_list_of_keys(open_browser: OpenBrowser, gallery: Gallery) -> None:
     expect_no_problems(page)
 
 
-def page_of_admin(open_browser: OpenBrowser, bridge: World, address: str) -> Page:
+def page_of_admin(open_browser: OpenBrowser, bridge: Bridge, address: str) -> Page:
     page = open_browser("").new_page()
     page.goto(address)
     page.get_by_label("User name").fill("admin")
@@ -177,7 +124,7 @@ def page_of_admin(open_browser: OpenBrowser, bridge: World, address: str) -> Pag
     return page
 
 
-def test_webhooks(open_browser: OpenBrowser, bridge: World) -> None:
+def test_webhooks(open_browser: OpenBrowser, bridge: Bridge) -> None:
     page = page_of_admin(open_browser, bridge, "/rooms/docs/webhooks")
     page.get_by_label("Name").fill("The channel of everybody who has something to do with documentation")
     page.get_by_label("Address").fill(f"http://127.0.0.1:9/{LONG_WORD.encode('punycode').decode()}")
@@ -193,7 +140,7 @@ def test_webhooks(open_browser: OpenBrowser, bridge: World) -> None:
     expect_no_problems(page)
 
 
-def test_connecting_an_agent(open_browser: OpenBrowser, bridge: World) -> None:
+def test_connecting_an_agent(open_browser: OpenBrowser, bridge: Bridge) -> None:
     page = page_of_admin(open_browser, bridge, "/rooms/ops/connect")
     expect(page.get_by_role("heading", name="Connect an agent")).to_be_visible()
     expect_no_problems(page)

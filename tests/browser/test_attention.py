@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, eventually
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import SHOWN_NOTIFICATIONS
+from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
 
@@ -21,8 +23,6 @@ worker.showNotification = function (title, options) {
   return show.call(this, title, options);
 };
 """
-SHOWN = """() => navigator.serviceWorker.ready.then((worker) => worker.getNotifications())
-    .then((all) => all.map(({ title, body, tag, data }) => ({ title, body, tag, data })))"""
 # A burst comes at once, however long this machine takes to ask.
 HOLD_NEWS = """() => {
     const source = htmx.find("#layout")["htmx-internal-data"].sseEventSource;
@@ -76,7 +76,7 @@ def test_a_question_in_sight_needs_no_pill(agent: Agent, room_page: RoomPage) ->
     expect(page.get_by_role("button", name="new question")).to_have_count(0)
 
 
-def test_a_burst_is_one_polite_sentence(agent: Agent, room_page: RoomPage, bridge: World) -> None:
+def test_a_burst_is_one_polite_sentence(agent: Agent, room_page: RoomPage, bridge: Bridge) -> None:
     page = room_page()
     announcer = page.locator("#announcer")
     page.evaluate(
@@ -116,7 +116,7 @@ def test_settled_cards_make_room_when_nobody_looks(
 
 @pytest.fixture
 def notifying(
-    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> Callable[..., list[Page]]:
     """Tabs of somebody who wants notifications and looks at none of them."""
 
@@ -150,12 +150,12 @@ def until_heard(pages: list[Page], agent: Agent) -> dict[str, Any]:
 
 
 def test_one_tab_notifies_for_all_and_closes_it_when_somebody_answered(
-    agent: Agent, notifying: Callable[..., list[Page]], bridge: World
+    agent: Agent, notifying: Callable[..., list[Page]], bridge: Bridge
 ) -> None:
     pages = notifying(3)
     question = until_heard(pages, agent)
     until_notified(pages, f"Database · {agent.room}")
-    assert eventually(lambda: pages[0].evaluate(SHOWN)) == [
+    assert eventually(lambda: pages[0].evaluate(SHOWN_NOTIFICATIONS)) == [
         {
             "title": f"Database · {agent.room}",
             "body": "Which database?",
@@ -166,11 +166,11 @@ def test_one_tab_notifies_for_all_and_closes_it_when_somebody_answered(
     bridge.person("ben", bridge.site).answer(question, "SQLite")
     for page in pages:
         expect(page.locator(f"#card-{question['id']}")).to_contain_text("Answered by Ben Okafor")
-    eventually(lambda: pages[0].evaluate(SHOWN) == [])
+    eventually(lambda: pages[0].evaluate(SHOWN_NOTIFICATIONS) == [])
 
 
 def test_nothing_while_somebody_looks(
-    agent: Agent, notifying: Callable[..., list[Page]], bridge: World
+    agent: Agent, notifying: Callable[..., list[Page]], bridge: Bridge
 ) -> None:
     pages = notifying(2)
     pages[0].evaluate("window.isFocused = true; window.dispatchEvent(new Event('focus'))")
@@ -181,7 +181,9 @@ def test_nothing_while_somebody_looks(
     until_notified(pages, f"Database · {loud.room}")
 
 
-def test_nothing_from_a_muted_room(agent: Agent, notifying: Callable[..., list[Page]], bridge: World) -> None:
+def test_nothing_from_a_muted_room(
+    agent: Agent, notifying: Callable[..., list[Page]], bridge: Bridge
+) -> None:
     [page] = notifying()
     bridge.person("eli", bridge.site).post(f"/rooms/{agent.room}/mute", {"mute": "on"})
     page.reload()

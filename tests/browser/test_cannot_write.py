@@ -5,32 +5,34 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.listening import until_listening
-from tests.refusing import set_read_only
-from tests.world import World, world
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.pages import wait_for_stream
+from tests.harness.read_only_databases import set_read_only
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """On a PostgreSQL of its own, in place of the one that all other tests share."""
-    with world("scaled", tmp_path_factory.mktemp("refusing") / "data", ["room-00", "room-01"]) as running:
+    with running_bridge(
+        "scaled", tmp_path_factory.mktemp("refusing") / "data", ["room-00", "room-01"]
+    ) as running:
         yield running
 
 
 @pytest.fixture
-def read_only(bridge: World) -> Iterator[None]:
+def read_only(bridge: Bridge) -> Iterator[None]:
     yield set_read_only(bridge.environment["DATABASE_URL"], True)
     set_read_only(bridge.environment["DATABASE_URL"], False)
 
 
 def test_the_card_says_what_is_wrong_and_keeps_what_was_typed(
-    bridge: World, open_browser, request: pytest.FixtureRequest
+    bridge: Bridge, open_browser, request: pytest.FixtureRequest
 ) -> None:
     agent = bridge.agent()
     question = agent.ask()
     page: Page = open_browser().new_page()
     page.goto(f"/rooms/{agent.room}")
-    until_listening(page)
+    wait_for_stream(page)
     page.get_by_text("Other…").click()
     page.get_by_label("Your own answer to").fill("Both of them")
     request.getfixturevalue("read_only")

@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option, wait_for_stream
 
 RoomPage = Callable[..., Page]
 
@@ -17,11 +16,11 @@ def test_votes_show_on_everybodys_card_until_enough_agree(agent: Agent, room_pag
     ana, ben = room_page("ana"), room_page("ben")
     with agent.asking(wait=50, care={"votes": 2}) as wait:
         expect(ben.get_by_text("0 voted; 2 have to agree")).to_be_visible()
-        click_when_settled(ana, "SQLite")
+        click_option(ana, "SQLite")
         for page in (ana, ben):
             expect(page.get_by_text("1 voted; 2 have to agree")).to_be_visible()
             expect(page.locator(".mark.vote")).to_have_text("Ana Costa: SQLite")
-        click_when_settled(ben, "SQLite")
+        click_option(ben, "SQLite")
         settled = wait.result()
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
     assert [vote["by"]["username"] for vote in settled["answer"]["votes"]] == ["ana", "ben"]
@@ -34,13 +33,13 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
     with agent.asking(wait=50, care={"undo_seconds": 6}) as wait:
-        click_when_settled(ana, "SQLite")
+        click_option(ana, "SQLite")
         expect(ana.get_by_role("article")).to_contain_text("Answered by you")
         expect(ben.get_by_role("article")).to_contain_text("Answered by Ana Costa")
         ben.get_by_role("button", name="Undo").click()
         for page in (ana, ben):
             expect(page.get_by_role("radio", name="SQLite")).to_be_visible()
-        click_when_settled(ben, "PostgreSQL")
+        click_option(ben, "PostgreSQL")
         expect(ana.get_by_role("button", name="Undo")).to_be_visible()
         settled = wait.result(timeout=40)  # the time to undo, and whatever this machine needs
     assert settled["answer"]["by"]["username"] == "ben"
@@ -50,7 +49,7 @@ def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
 
 
 def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
-    agent: Agent, bridge: World, room_page: RoomPage
+    agent: Agent, bridge: Bridge, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
     question = agent.ask(care={"first": "ben"})
@@ -78,16 +77,16 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     expect(card).to_be_focused()
     expect(ben.get_by_role("article")).to_contain_text("Managers were told")
     expect(ben.get_by_label("Your own answer")).to_have_value("half a thought")
-    click_when_settled(ana, "SQLite")
+    click_option(ana, "SQLite")
     expect(card).to_contain_text("Answered by you")
 
 
 def test_a_question_for_others_moves_into_the_inbox_when_it_is_opened_to_all(
-    agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]
+    agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]
 ) -> None:
     page = open_browser("ana").new_page()
     page.goto("/")
-    until_listening(page)
+    wait_for_stream(page)
     question = agent.ask(care={"first": "ben"})
     card = page.locator(f"#others-decide #card-{question['id']}")
     expect(page.get_by_role("heading", name="Others decide")).to_be_visible()

@@ -6,23 +6,16 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_the_whole_path import TWO_PROMPTS, until_settled
-from tests.proxy import Proxy, proxy_to
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import RECORD_BANNER, TWO_PROMPTS, expect_caught_up, wait_for_still_cards
+from tests.harness.proxy import Proxy, proxy_to
 
 RECOVERY_SECONDS = 5
-# What the banner says, for those who look after it is gone.
-WRITE_DOWN = """() => {
-    window.told = [];
-    const banner = document.getElementById("connection");
-    const listen = () => banner.checkVisibility() && window.told.push(banner.textContent.trim());
-    new MutationObserver(listen).observe(banner, {childList: true, attributes: true});
-}"""
 
 
 @pytest.fixture
-def proxy(bridge: World) -> Iterator[Proxy]:
+def proxy(bridge: Bridge) -> Iterator[Proxy]:
     with proxy_to(bridge.site.port) as passing:
         yield passing
 
@@ -47,13 +40,8 @@ def expect_right_within_five_seconds(page: Page, question: dict, since: float) -
     assert page.evaluate("window.wasLoadedOnce")
 
 
-def expect_caught_up(page: Page) -> None:
-    """It was told on the page, if only for the seconds in which we looked for something else."""
-    page.wait_for_function("() => window.told.some((text) => text.startsWith('Caught up.'))")
-
-
 def test_503_for_ten_seconds(agent: Agent, page: Page, proxy: Proxy) -> None:
-    page.evaluate(WRITE_DOWN)
+    page.evaluate(RECORD_BANNER)
     proxy.refuse()
     missed = agent.ask()
     page.wait_for_timeout(10_000)
@@ -84,7 +72,7 @@ def test_offline_and_online_again(agent: Agent, page: Page, proxy: Proxy) -> Non
     expect_right_within_five_seconds(page, missed, time.monotonic())
 
 
-def test_a_killed_server_that_comes_back(agent: Agent, page: Page, bridge: World) -> None:
+def test_a_killed_server_that_comes_back(agent: Agent, page: Page, bridge: Bridge) -> None:
     bridge.site.end()
     agent.site = bridge.start_again()
     started_at = time.monotonic()
@@ -136,12 +124,12 @@ def test_a_page_too_far_behind_loads_itself_anew(agent: Agent, page: Page, proxy
 
 
 def test_typing_goes_on_through_fifty_updates_and_a_reconnect(
-    agent: Agent, page: Page, proxy: Proxy, bridge: World
+    agent: Agent, page: Page, proxy: Proxy, bridge: Bridge
 ) -> None:
     mine = agent.ask(questions=TWO_PROMPTS)
     card = page.locator(f"#card-{mine['id']}")
     card.wait_for()
-    until_settled(page)
+    wait_for_still_cards(page)
     card.get_by_role("radio", name="Tonight").check()
     card.get_by_role("checkbox", name="Other").check()
     field = card.get_by_label("Your own answer to: Which checks")

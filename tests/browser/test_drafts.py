@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, Person
-from tests.browser.test_the_whole_path import TWO_PROMPTS
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import TWO_PROMPTS
+from tests.harness.people import Person
 
 RoomPage = Callable[..., Page]
 
@@ -38,7 +39,7 @@ def test_a_reload_keeps_what_was_chosen_and_typed(agent: Agent, room_page: RoomP
 
 
 def test_a_draft_is_gone_when_somebody_else_answered(
-    agent: Agent, room_page: RoomPage, bridge: World
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()
@@ -51,7 +52,7 @@ def test_a_draft_is_gone_when_somebody_else_answered(
 
 
 def test_what_was_ticked_and_typed_stays_readable_beside_the_winner(
-    agent: Agent, room_page: RoomPage, bridge: World
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask(questions=TWO_PROMPTS)
     page = room_page()
@@ -67,7 +68,7 @@ def test_what_was_ticked_and_typed_stays_readable_beside_the_winner(
 
 
 def test_a_draft_is_for_its_writer_alone(
-    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     agent.ask()
     context = open_browser("ana")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
-from tests.browser.test_access import expect_no_problems
-from tests.world import World, world
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
 
@@ -24,9 +24,9 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """One of our own: its history is what this file puts there."""
-    with world("embedded", tmp_path_factory.mktemp("history") / "data", ["ops", "docs"]) as running:
+    with running_bridge("embedded", tmp_path_factory.mktemp("history") / "data", ["ops", "docs"]) as running:
         agent = running.agent()
         for text, label in ASKED.items():
             question = ask(agent, text, label)
@@ -137,12 +137,12 @@ def test_an_export_downloads_and_says_when_it_is_done(page: Page) -> None:
 
 
 def test_a_card_remembers_and_stays_open_when_the_agent_comes_and_goes(
-    open_browser: OpenBrowser, bridge: World
+    open_browser: OpenBrowser, bridge: Bridge
 ) -> None:
     agent = Agent(bridge.site, "ops", bridge.keys["ops"])
     page = open_browser().new_page()
     page.goto("/rooms/ops")
-    until_listening(page)
+    wait_for_stream(page)
     question = ask(agent, "Delete the old tables of `uploads_2`?", "Keep them")
     card = page.locator(f"#card-{question['id']}")
     card.get_by_text("Asked before: 1 similar answer").click()

@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, Person, eventually
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
 
@@ -42,9 +44,9 @@ def test_a_late_answer_is_told_so_even_if_the_stream_was_faster(agent: Agent, ro
     # Ben's click is held up on its way until Ana's answer has reached his page.
     held: list[object] = []
     ben.route("**/answer", lambda route: held.append(route))
-    click_when_settled(ben, "SQLite")
+    click_option(ben, "SQLite")
     eventually(lambda: ben.title() and held)
-    click_when_settled(ana, "PostgreSQL")
+    click_option(ana, "PostgreSQL")
     card = ben.locator(f"#card-{question['id']}")
     expect(card).to_contain_text("Answered by Ana Costa")
     held[0].continue_()  # type: ignore[attr-defined]
@@ -98,7 +100,7 @@ def test_what_was_typed_can_be_sent_after_signing_in_again(
 
 
 def test_who_is_signed_out_elsewhere_is_told_so(
-    agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]
+    agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]
 ) -> None:
     leaver: Person = bridge.new_person("dora", bridge.site)
     context = open_browser("")
@@ -119,7 +121,7 @@ def test_older_entries_do_not_repeat_what_was_settled_meanwhile(agent: Agent, ro
     for number in range(40):
         agent.send(f"line {number}.")
     page = room_page()
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     expect(page.get_by_role("article").first).to_contain_text("Answered by you")
     page.get_by_role("link", name="Show older entries").click()
     expect(page.get_by_text("line 5.")).to_be_visible()

@@ -5,18 +5,18 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, eventually
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.proxy import proxy_to
-from tests.timing import Stopwatch, best_of
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option
+from tests.harness.proxy import proxy_to
+from tests.harness.timing import Stopwatch, best_of, eventually
 
 TABS = 10
 TRIES = 3
 
 
 def test_the_tenth_tab_loads_and_answers_within_two_seconds(
-    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     context = open_browser()
     with proxy_to(bridge.site.port) as proxy:
@@ -66,7 +66,7 @@ def test_a_tab_that_comes_later_misses_nothing(
 
 
 def test_numbers_of_other_rooms_are_live_in_every_rail(
-    bridge: World, agent: Agent, room_page: Callable[..., Page]
+    bridge: Bridge, agent: Agent, room_page: Callable[..., Page]
 ) -> None:
     elsewhere = bridge.agent()
     page = room_page()
@@ -80,7 +80,7 @@ def test_numbers_of_other_rooms_are_live_in_every_rail(
 
 
 def test_who_signs_in_as_somebody_else_gets_nothing_of_the_old_page(
-    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     ana, ben = bridge.person("ana", bridge.site), bridge.person("ben", bridge.site)
     page = open_browser("ana").new_page()
@@ -109,5 +109,5 @@ def test_without_a_shared_worker_a_tab_has_its_own_stream(
     page.goto(f"/rooms/{agent.room}")
     question = agent.ask()
     expect(page.locator(f"#card-{question['id']}")).to_be_visible()
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     expect(page.get_by_role("article")).to_contain_text("Answered by you")

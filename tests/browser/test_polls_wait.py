@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_the_whole_path import until_settled
-from tests.processes import ROOT
+from tests.harness.agents import Agent
+from tests.harness.pages import wait_for_still_cards
+from tests.harness.sites import ROOT
 
 RoomPage = Callable[..., Page]
 Command = Callable[..., "subprocess.Popen[str]"]
@@ -68,7 +68,7 @@ def test_the_card_follows_a_poll(agent: Agent, room_page: RoomPage, command: Com
     with running(command("poll", "--after", question, "--wait", "60")) as poll:
         expect(card).to_contain_text("Agent waiting")
         expect(page.locator(f"a[data-room={agent.room}] .count")).to_have_text("1")
-        until_settled(page)
+        wait_for_still_cards(page)
         card.locator("label", has_text="SQLite").click()
         expect(card).to_contain_text("Answered by you")
         said, _ = poll.communicate()
@@ -85,7 +85,7 @@ def test_the_card_follows_a_listener(agent: Agent, room_page: RoomPage, command:
         question = ask(command, agent)
         card = page.locator(f"#card-{question}")
         expect(card).to_contain_text("Agent waiting")
-        until_settled(page)
+        wait_for_still_cards(page)
         card.locator("label", has_text="SQLite").click()
         expect(card).to_contain_text("Delivered to the agent")
         assert listen.stdout

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.timing import Stopwatch, best_of
+from tests.harness.agents import Agent
+from tests.harness.timing import Stopwatch, best_of
 
 RoomPage = Callable[..., Page]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.actors import Agent
 from tests.browser.gallery import PREVIEWS
+from tests.harness.agents import Agent
 
 LABELS = [option["label"] for option in PREVIEWS["options"] if "preview" in option]
 

@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import wait_for_stream
 
 
 def test_the_record_of_an_open_page_follows_its_question(
-    agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]
+    agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]
 ) -> None:
     question = agent.ask()
     page = open_browser().new_page()
     page.goto(question["url"])
-    until_listening(page)
+    wait_for_stream(page)
     record = page.get_by_role("region", name="Timeline")
     expect(record.get_by_role("listitem")).to_have_count(1)
     bridge.person("ben", bridge.site).answer(question, "SQLite")

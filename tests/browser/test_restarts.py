@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_convergence import WRITE_DOWN, expect_caught_up
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import RECORD_BANNER, expect_caught_up
 
 
 def test_a_page_survives_a_restart_of_the_server(
-    agent: Agent, room_page: Callable[..., Page], open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, room_page: Callable[..., Page], open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     seen = agent.ask()
     page = room_page()
@@ -19,7 +19,7 @@ def test_a_page_survives_a_restart_of_the_server(
     page.get_by_label("Your own answer").fill("half a thought")
     agent.send("Good morning")
     expect(page.get_by_text("Good morning")).to_be_visible()  # the stream is open
-    page.evaluate(WRITE_DOWN)
+    page.evaluate(RECORD_BANNER)
 
     bridge.site.stop()
     expect(page.get_by_text("Connection lost")).to_be_visible()
@@ -37,7 +37,7 @@ def test_a_page_survives_a_restart_of_the_server(
 
 
 def test_a_killed_server_loses_nothing_that_it_confirmed(
-    agent: Agent, room_page: Callable[..., Page], bridge: World
+    agent: Agent, room_page: Callable[..., Page], bridge: Bridge
 ) -> None:
     question = agent.ask()
     bridge.site.end()
@@ -54,7 +54,7 @@ def test_a_killed_server_loses_nothing_that_it_confirmed(
 
 
 def test_an_answer_that_cannot_be_sent_says_so_and_is_sent_when_the_server_is_back(
-    agent: Agent, room_page: Callable[..., Page], bridge: World
+    agent: Agent, room_page: Callable[..., Page], bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()

@@ -7,22 +7,12 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, eventually
-from tests.browser.listening import until_listening
-from tests.timing import best_of
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import TWO_PROMPTS, click_option, wait_for_stream
+from tests.harness.timing import best_of, eventually
 
 RoomPage = Callable[..., Page]
-
-TWO_PROMPTS = [
-    {
-        "question": "Which checks should block the release?",
-        "header": "Checks",
-        "multiSelect": True,
-        "options": ["Unit tests", "Browser tests"],
-    },
-    {"question": "When do we release?", "header": "Time", "options": ["Now", "Tonight"]},
-]
 
 
 def test_signing_in_leads_to_the_inbox(open_browser: Callable[..., BrowserContext], password: str) -> None:
@@ -40,7 +30,7 @@ def test_a_card_appears_and_a_click_ends_the_wait(agent: Agent, room_page: RoomP
         card = page.get_by_role("article")
         expect(card).to_contain_text("Which database?")
         expect(card).to_contain_text("Agent waiting")
-        click_when_settled(page, "SQLite")
+        click_option(page, "SQLite")
         settled = wait.result()
     assert settled["answer"]["by"] == {"username": "ana", "name": "Ana Costa"}
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
@@ -54,45 +44,18 @@ def test_the_agent_goes_on_within_a_second(agent: Agent, room_page: RoomPage) ->
 
     def answer() -> float:
         with agent.asking(wait=50) as wait:
-            clicked_at = click_when_settled(page, "SQLite")
+            clicked_at = click_option(page, "SQLite")
             wait.result()
             return time.monotonic() - clicked_at
 
     assert best_of(3, answer) < 1
 
 
-def click_when_settled(page: Page, label: str) -> float:
-    """A fresh card ignores clicks for a moment, less than a person needs to read it."""
-    page.get_by_role("radio", name=label).wait_for()
-    until_settled(page)
-    page.locator(".option").get_by_text(label, exact=True).click()
-    return time.monotonic()
-
-
-# For longer than the moment in which a card that came or moved ignores clicks: 400 ms.
-UNTIL_SETTLED = """() => new Promise((done) => {
-    let [places, since] = ["", 0];
-    const look = () => {
-        const top = (card) => `${card.id} ${card.getBoundingClientRect().top + scrollY}`;
-        const found = [...document.querySelectorAll(".card")].map(top).join();
-        if (found !== places) [places, since] = [found, performance.now()];
-        if (performance.now() - since > 450) done();
-        else setTimeout(look, 10);
-    };
-    look();
-})"""
-
-
-def until_settled(page: Page) -> None:
-    """Until no card has come or moved for a moment: what happens above one may come after it."""
-    page.evaluate(UNTIL_SETTLED)
-
-
 def test_the_second_browser_sees_who_answered(agent: Agent, room_page: RoomPage) -> None:
     agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     expect(ben.get_by_role("radio", name="SQLite")).to_be_visible()
-    click_when_settled(ana, "SQLite")
+    click_option(ana, "SQLite")
     card = ben.get_by_role("article")
     expect(card).to_contain_text("Answered by Ana Costa")
     expect(card).to_contain_text("Not picked up yet")
@@ -104,7 +67,7 @@ def test_two_people_at_once_have_one_winner_and_the_other_is_told(agent: Agent, 
     ana, ben = room_page("ana"), room_page("ben")
     # Ben's stream is cut, so that he still has the open card when he clicks.
     ben.evaluate("htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()")
-    click_when_settled(ana, "SQLite")
+    click_option(ana, "SQLite")
     expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").fill("Neither: files will do")
@@ -122,7 +85,7 @@ def test_words_half_typed_are_kept_when_somebody_else_answers(agent: Agent, room
     ana, ben = room_page("ana"), room_page("ben")
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").fill("half a thought")
-    click_when_settled(ana, "PostgreSQL")
+    click_option(ana, "PostgreSQL")
     expect(ben.get_by_role("article")).to_contain_text("Answered by Ana Costa")
     expect(ben.get_by_role("article")).to_contain_text("half a thought")
 
@@ -286,7 +249,7 @@ def test_the_inbox_shows_new_questions_by_itself(
 ) -> None:
     page = open_browser("ben").new_page()
     page.goto("/")
-    until_listening(page)
+    wait_for_stream(page)
     question = agent.ask()
     card = page.locator(f"#card-{question['id']}")
     expect(card).to_contain_text(f"in {agent.room}")
@@ -344,7 +307,7 @@ def test_what_an_agent_writes_stays_text(agent: Agent, room_page: RoomPage) -> N
 
 
 def test_a_manager_creates_a_key_that_works_at_once(
-    open_browser: Callable[..., BrowserContext], bridge: World
+    open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     admin_password = re.search(r"Password +(\S+)", bridge.greeting).group(1)
     page = open_browser("").new_page()
@@ -376,7 +339,7 @@ def test_a_test_question_shows_a_card(agent: Agent, open_browser: Callable[..., 
     page.get_by_role("button", name="Send a test question").click()
     expect(page.get_by_role("article")).to_contain_text("Do you see this card?")
     page.wait_for_load_state()  # until then it is a plain form
-    click_when_settled(page, "Yes, and I clicked it")
+    click_option(page, "Yes, and I clicked it")
     expect(page.get_by_role("article")).to_contain_text("Answered by you")
 
 
@@ -405,7 +368,7 @@ def test_a_page_lists_what_the_wire_lists(agent: Agent, room_page: RoomPage) -> 
     """The AskUserQuestionResponse of the wire is no entry of its own on the page."""
     question = agent.ask()
     page = room_page()
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     eventually(lambda: agent.read(question["id"])["status"] == "answered")
     messages = agent.call("GET", f"{agent.path}/messages").json()["messages"]
     assert [m["type"] for m in messages] == ["AskUserQuestion", "AskUserQuestionResponse"]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.actors import Agent
-from tests.processes import run_manage
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.sites import run_manage
 
 # As many answers as fit into a minute; written at once, or the minute would be over.
 ANSWER_A_LOT = """
@@ -31,7 +31,7 @@ SENTENCE = "That makes more than 600 within a minute: send it again in"
 
 
 @pytest.fixture
-def shell(bridge: World) -> Iterator[Callable[[str], None]]:
+def shell(bridge: Bridge) -> Iterator[Callable[[str], None]]:
     def run(script: str) -> None:
         done = run_manage(bridge.environment, "shell", "-v0", "-c", script)
         assert done.returncode == 0, done.stderr

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
+from tests.harness.agents import Agent
+from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
 
@@ -13,7 +13,7 @@ OpenBrowser = Callable[..., BrowserContext]
 def inbox(open_browser: OpenBrowser, **options: object) -> Page:
     page = open_browser(**options).new_page()
     page.goto("/")
-    until_listening(page)
+    wait_for_stream(page)
     return page
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 PAYLOAD = '{"question": "Which approach?", "options": [{"label": "A"}, {"label": "B"}]}'
 
@@ -110,7 +112,7 @@ def test_listen_prints_each_message_at_once(front: Front, agent: Agent, make_com
         assert ends(process)[0] == 143
 
 
-def test_listen_finds_its_way_back_after_a_restart(own_bridge: World, make_command: Any) -> None:
+def test_listen_finds_its_way_back_after_a_restart(own_bridge: Bridge, make_command: Any) -> None:
     agent = own_bridge.agent()
     first = agent.send("one")
     command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)

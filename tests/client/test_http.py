@@ -9,10 +9,10 @@ import pytest
 from bridge_client import Client, ProblemError, Unreachable
 from bridge_client.errors import SettingsError
 from bridge_client.proxies import proxy_for
-from tests.actors import Agent
-from tests.client.certificates import make_certificate
 from tests.client.loopback import Front, reply, tunnel
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.certificates import make_certificate
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 
@@ -23,7 +23,7 @@ def make_client(agent: Agent) -> Callable[[str], Client]:
 
 
 @pytest.mark.parametrize("ending", ["", "/"])
-def test_a_bridge_under_a_prefix_is_reached(bridge: World, make_client, agent: Agent, ending: str) -> None:
+def test_a_bridge_under_a_prefix_is_reached(bridge: Bridge, make_client, agent: Agent, ending: str) -> None:
     with Front(bridge.site.port, prefix="/tools/ask") as front:
         client = make_client(front.url + ending)
         question = client.ask(GO_ON)
@@ -55,7 +55,7 @@ def test_a_redirect_is_not_followed_but_told(front: Front, make_client) -> None:
     assert len(front.requests) == 1
 
 
-def test_other_peoples_json_is_not_taken_for_a_question(bridge: World, make_client) -> None:
+def test_other_peoples_json_is_not_taken_for_a_question(bridge: Bridge, make_client) -> None:
     client = make_client(f"http://127.0.0.1:{bridge.site.port}")
     reply = client.transport.request("GET", "/healthz")
     assert reply.body == {"status": "ok"}
@@ -77,7 +77,7 @@ def test_a_proxy_from_the_environment_is_used(front: Front, make_client, agent: 
 
 
 def test_this_machine_itself_is_never_reached_through_a_proxy(
-    bridge: World, make_client, monkeypatch
+    bridge: Bridge, make_client, monkeypatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert make_client(f"http://127.0.0.1:{bridge.site.port}").ask(GO_ON).is_open
@@ -108,7 +108,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tls_front(bridge: World, certificate: Path) -> Iterator[Front]:
+def tls_front(bridge: Bridge, certificate: Path) -> Iterator[Front]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     with Front(bridge.site.port, context=context) as running:

@@ -10,9 +10,11 @@ import pytest
 
 from bridge_client import Answered, Client, ClientError, ProblemError, Unreachable, waiting
 from bridge_client.retries import Deadline, Retries
-from tests.actors import Agent, Person, eventually
 from tests.client.loopback import Front, Request, drop, drop_after_forwarding, forward, reply
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 
@@ -180,7 +182,7 @@ def test_pauses_grow_but_stay_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_in_the_middle_asks_once_and_brings_the_answer(own_bridge: World, end: int) -> None:
+def test_a_restart_in_the_middle_asks_once_and_brings_the_answer(own_bridge: Bridge, end: int) -> None:
     agent = own_bridge.agent()
     url = f"http://127.0.0.1:{own_bridge.site.port}"
     client = Client(url, agent.key, agent.room, patience_seconds=60)
@@ -205,7 +207,7 @@ def test_a_restart_in_the_middle_asks_once_and_brings_the_answer(own_bridge: Wor
     assert [card["id"] for card in listed] == [question["id"]]
 
 
-def test_a_bridge_that_starts_late_still_gets_the_question(own_bridge: World) -> None:
+def test_a_bridge_that_starts_late_still_gets_the_question(own_bridge: Bridge) -> None:
     agent = own_bridge.agent()
     url = f"http://127.0.0.1:{own_bridge.site.port}"
     own_bridge.site.stop()

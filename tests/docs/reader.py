@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import Site, clean_environment, run_manage
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.sites import Site, clean_environment, run_manage
+from tests.harness.timing import eventually
 
 # One example: what to run, what happens meanwhile, what comes back.
 EXAMPLE = re.compile(

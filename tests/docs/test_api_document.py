@@ -9,7 +9,7 @@ from typing import Any
 
 from rooms import openapi, payload
 from tests.docs.reader import Reader, examples, masked
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "api.md").read_text()
 

@@ -20,7 +20,7 @@ from rooms import metrics
 from rooms.conf import DEFAULTS
 from rooms.exchange import COMMENT_SECONDS
 from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DEPLOY = ROOT / "deploy"
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.actors import Person
-from tests.world import PEOPLE, World, world
+from tests.harness.bridges import PEOPLE, Bridge, running_bridge
+from tests.harness.people import Person
 
 
 @pytest.fixture(scope="module", params=["embedded", "scaled"])
-def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """For tests that leave its processes alone."""
     rooms = [f"room-{number:02}" for number in range(40)]
-    with world(request.param, tmp_path_factory.mktemp(request.param) / "data", rooms) as running:
+    with running_bridge(request.param, tmp_path_factory.mktemp(request.param) / "data", rooms) as running:
         yield running
 
 
 @pytest.fixture
-def people(bridge: World) -> list[Person]:
+def people(bridge: Bridge) -> list[Person]:
     return [bridge.person(username) for username in PEOPLE]

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import eventually
-from tests.faults.everyday import Everyday, request_in_time
-from tests.faults.figures import share, spread, tell
+from tests.faults.restarts import RestartableBridge, restartable_bridge
 from tests.faults.servers import OwnPostgres, OwnRedis, own_postgres, own_redis
-from tests.faults.sites import Killable, killable
-from tests.processes import Site
+from tests.faults.traffic import Traffic, request_in_time
+from tests.harness.figures import percentile, percentiles, report
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 BEFORE_SECONDS = 2
 AFTER_SECONDS = 6
@@ -27,7 +27,7 @@ class Outages:
 
     redis: OwnRedis
     postgres: OwnPostgres
-    bridge: Killable
+    bridge: RestartableBridge
 
     def of_redis(self, way: str, away_seconds: float) -> None:
         """Without Redis the processes do not hear each other: everybody looks again, and nothing fails."""
@@ -44,7 +44,7 @@ class Outages:
         said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
         later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
-        assert share(later, 0.9) < 1, "hints did not come back"
+        assert percentile(later, 0.9) < 1, "hints did not come back"
 
     def warnings(self) -> int:
         """How often the processes said that they do not hear each other."""
@@ -69,15 +69,19 @@ def outages(folder: Path) -> Iterator[Outages]:
     with own_redis() as redis, own_postgres() as postgres:
         urls = {"REDIS_URL": redis.url, "DATABASE_URL": postgres.url}
         rooms = [f"room-{number}" for number in range(6)]
-        with killable("scaled", folder, rooms, **urls) as bridge:
+        with restartable_bridge("scaled", folder, rooms, **urls) as bridge:
             yield Outages(redis, postgres, bridge)
 
 
 def take_away(
-    bridge: Killable, name: str, away_seconds: float, leave: Callable[[], None], come_back: Callable[[], None]
-) -> tuple[Everyday, float, float]:
-    """Everyday life before, during and after; when the server was gone and when it was back."""
-    day = Everyday(bridge)
+    bridge: RestartableBridge,
+    name: str,
+    away_seconds: float,
+    leave: Callable[[], None],
+    come_back: Callable[[], None],
+) -> tuple[Traffic, float, float]:
+    """Traffic life before, during and after; when the server was gone and when it was back."""
+    day = Traffic(bridge)
     with day.going_on():
         time.sleep(BEFORE_SECONDS)
         leave()
@@ -92,11 +96,11 @@ def take_away(
         ready_after = time.monotonic() - back_at
         time.sleep(AFTER_SECONDS)
     refused = [told.seconds for told in day.told if told.status == 503 and not told.what.startswith("/")]
-    tell(
+    report(
         f"{name} away for {back_at - gone_at:.1f} s: {len(day.asked)} questions, asks {day.statuses('ask')}, "
-        f"answers {day.statuses('answer')}, {f'refusals took {spread(refused)}, ' if refused else ''}"
-        f"ready again after {ready_after:.1f} s; agents and pages lagged {spread(day.lags())}, "
-        f"after the return {spread(day.lags(not_before=back_at))}"
+        f"answers {day.statuses('answer')}, {f'refusals took {percentiles(refused)}, ' if refused else ''}"
+        f"ready again after {ready_after:.1f} s; agents and pages lagged {percentiles(day.lags())}, "
+        f"after the return {percentiles(day.lags(not_before=back_at))}"
     )
     day.check_replies()
     day.check_nothing_lost()

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.processes import free_port
+from tests.harness.sites import free_port
 
 START_SECONDS = 30
 # PostgreSQL refuses to run as root.

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.actors import Person
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.people import Person
+from tests.harness.sites import Site
 
 
 class Tab:

@@ -14,23 +14,26 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.faults.figures import kind_of, tell
-from tests.faults.stored import questions
-from tests.processes import ROOT, Reply, Site
-from tests.world import World
+from tests.faults.stored_questions import questions
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.figures import report, setup_of
+from tests.harness.http import Reply
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, Site
+from tests.harness.timing import eventually
 
 ASKS = 20
 TOOL_USE = {"session_id": "8f0c", "tool_use_id": "toolu_abc"}
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
+def agent(bridge: Bridge) -> Agent:
     return bridge.agent()
 
 
 @pytest.fixture
-def person(bridge: World) -> Person:
+def person(bridge: Bridge) -> Person:
     return bridge.person()
 
 
@@ -85,9 +88,9 @@ def printed_by(process: "subprocess.Popen[str]") -> Any:
 
 @pytest.mark.parametrize("named_by", ["key", "tool use"])
 def test_the_same_ask_twenty_times_at_once_is_one_question(
-    bridge: World, agent: Agent, named_by: str
+    bridge: Bridge, agent: Agent, named_by: str
 ) -> None:
-    body = agent.question(**(TOOL_USE if named_by == "tool use" else {}))
+    body = agent.question_body(**(TOOL_USE if named_by == "tool use" else {}))
     started = time.monotonic()
     replies = ask_at_once(bridge.sites, agent, ASKS * [body], "one" if named_by == "key" else "")
     seconds = time.monotonic() - started
@@ -95,11 +98,14 @@ def test_the_same_ask_twenty_times_at_once_is_one_question(
     assert statuses == {201: 1, 200: ASKS - 1}
     (asked,) = questions(agent)
     assert {reply.json()["id"] for reply in replies} == {asked["id"]}
-    tell(f"ask once, {kind_of(bridge)}: {ASKS} asks with one {named_by} in {seconds:.2f} s, one question")
+    report(f"ask once, {setup_of(bridge)}: {ASKS} asks with one {named_by} in {seconds:.2f} s, one question")
 
 
-def test_one_key_for_two_questions_at_once_takes_one_of_them(bridge: World, agent: Agent) -> None:
-    bodies = [agent.question(), agent.question(questions=[{"question": "Other?", "options": ["Yes", "No"]}])]
+def test_one_key_for_two_questions_at_once_takes_one_of_them(bridge: Bridge, agent: Agent) -> None:
+    bodies = [
+        agent.question_body(),
+        agent.question_body(questions=[{"question": "Other?", "options": ["Yes", "No"]}]),
+    ]
     replies = ask_at_once(bridge.sites, agent, bodies * (ASKS // 2), "one")
     (asked,) = questions(agent)
     for body, reply in zip(bodies * (ASKS // 2), replies, strict=True):
@@ -110,9 +116,9 @@ def test_one_key_for_two_questions_at_once_takes_one_of_them(bridge: World, agen
 
 
 def test_an_agent_started_again_gets_the_same_question_and_waits_on(
-    bridge: World, agent: Agent, person: Person
+    bridge: Bridge, agent: Agent, person: Person
 ) -> None:
-    body = agent.question(**TOOL_USE)
+    body = agent.question_body(**TOOL_USE)
     with running_agent(agent, body) as killed:
         question = eventually(lambda: [asked for asked in questions(agent) if asked["agent"]["active"]])[0]
         killed.kill()
@@ -126,9 +132,9 @@ def test_an_agent_started_again_gets_the_same_question_and_waits_on(
 
 
 def test_an_agent_started_again_gets_the_answer_that_came_meanwhile(
-    bridge: World, agent: Agent, person: Person
+    bridge: Bridge, agent: Agent, person: Person
 ) -> None:
-    body = agent.question(**TOOL_USE)
+    body = agent.question_body(**TOOL_USE)
     with running_agent(agent, body) as killed:
         question = eventually(lambda: questions(agent))[0]
         killed.kill()

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from bridge_client import Client, ClientError, ProblemError
-from tests.actors import Agent, Visitor, eventually
-from tests.processes import START_SECONDS, Site
-from tests.refusing import set_read_only
+from tests.harness.agents import Agent
+from tests.harness.people import Visitor
+from tests.harness.read_only_databases import set_read_only
+from tests.harness.sites import START_SECONDS, Site
+from tests.harness.timing import eventually
 
 # Room for the database of a site in use for some minutes, and soon full.
 DISK_MEGABYTES = 8
@@ -81,10 +83,10 @@ def test_a_read_only_postgres_is_said_and_clients_get_through_afterwards(
     set_read_only(postgres_and_redis["DATABASE_URL"], True)
     eventually(lambda: says_cannot_write(site), START_SECONDS)
 
-    refused = agent.call("POST", f"{agent.path}/questions", agent.question())
+    refused = agent.call("POST", f"{agent.path}/questions", agent.question_body())
     assert (refused.status, refused.json()["code"]) == (503, "cannot_write")
     assert int(refused.headers["Retry-After"]) > 0
-    waiting = agent.call("POST", f"{agent.path}/questions?wait=1", agent.question())
+    waiting = agent.call("POST", f"{agent.path}/questions?wait=1", agent.question_body())
     assert (waiting.status, waiting.json()["code"]) == (503, "cannot_write")
 
     login = Visitor(site).post("/login/", {"username": "admin", "password": password_of(site)})
@@ -133,7 +135,7 @@ def test_a_full_disk_is_said_and_clients_get_through_afterwards(
 
     def refused() -> bool:
         # The log of SQLite may have room for a few more.
-        reply = agent.call("POST", f"{agent.path}/questions", agent.question())
+        reply = agent.call("POST", f"{agent.path}/questions", agent.question_body())
         return reply.status == 503 and reply.json()["code"] == "cannot_write"
 
     eventually(refused, START_SECONDS)

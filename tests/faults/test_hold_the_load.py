@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.faults.load import hold
+from tests.faults.idle_load import hold
 
 
 def test_three_hundred_pages_and_two_hundred_agents_cost_nothing_that_grows(tmp_path: Path) -> None:

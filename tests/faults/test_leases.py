@@ -9,22 +9,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.processes import ROOT
-from tests.proxy import proxy_to
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.proxy import proxy_to
+from tests.harness.sites import ROOT
+from tests.harness.timing import eventually
 
 MARKED_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("leases") / "data") as running:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    with running_bridge("embedded", tmp_path_factory.mktemp("leases") / "data") as running:
         yield running
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
+def agent(bridge: Bridge) -> Agent:
     return bridge.agent()
 
 
@@ -50,7 +51,7 @@ def is_active(agent: Agent) -> bool | None:
 
 
 @pytest.fixture
-def waiting(agent: Agent, bridge: World) -> Iterator["subprocess.Popen[bytes]"]:
+def waiting(agent: Agent, bridge: Bridge) -> Iterator["subprocess.Popen[bytes]"]:
     process = command(agent, bridge.site.port)
     try:
         eventually(lambda: is_active(agent))
@@ -66,7 +67,7 @@ def test_a_killed_agent(agent: Agent, waiting: "subprocess.Popen[bytes]") -> Non
 
 
 def test_agents_that_were_frozen_or_cut_off_without_a_word(
-    agent: Agent, waiting: "subprocess.Popen[bytes]", bridge: World
+    agent: Agent, waiting: "subprocess.Popen[bytes]", bridge: Bridge
 ) -> None:
     # Both at once: each takes almost a minute.
     cut_off = bridge.agent()

@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, EventStream, Person, eventually
-from tests.faults.figures import kind_of, share, spread, tell
 from tests.faults.tabs import Tab
-from tests.processes import Site, clean_environment, postgres_and_redis_urls
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.figures import percentile, percentiles, report, setup_of
+from tests.harness.http import EventStream
+from tests.harness.people import Person
+from tests.harness.sites import Site, clean_environment
+from tests.harness.timing import eventually
 
 RACERS = 10
 RACES_EACH = 100
@@ -45,7 +49,7 @@ def race(agent: Agent, tab: Tab, chance: random.Random) -> list[tuple[float, flo
             return clicked_at, time.monotonic()
 
         for _ in range(RACES_EACH):
-            question = call("POST", f"{agent.path}/questions", agent.question())
+            question = call("POST", f"{agent.path}/questions", agent.question_body())
             answering = pool.submit(click, question, chance.uniform(0, LONGEST_DELAY_SECONDS))
             time.sleep(chance.uniform(0, LONGEST_DELAY_SECONDS))
             waits_since = time.monotonic()
@@ -58,7 +62,7 @@ def race(agent: Agent, tab: Tab, chance: random.Random) -> list[tuple[float, flo
     return arrivals
 
 
-def test_a_thousand_races_of_ask_wait_and_answer(bridge: World, people: list[Person]) -> None:
+def test_a_thousand_races_of_ask_wait_and_answer(bridge: Bridge, people: list[Person]) -> None:
     with ExitStack() as stack, ThreadPoolExecutor(RACERS) as pool:
         racing = []
         for number in range(RACERS):
@@ -67,13 +71,13 @@ def test_a_thousand_races_of_ask_wait_and_answer(bridge: World, people: list[Per
             racing.append(pool.submit(race, bridge.agent(), tab, random.Random(number)))
         arrivals = [arrival for racer in racing for arrival in racer.result()]
     after_clicks, after_confirmations = zip(*arrivals, strict=True)
-    tell(
-        f"wake-ups, {kind_of(bridge)}: {len(arrivals):,} races, {RACERS} at a time: click to agent "
-        f"{spread(after_clicks)}; confirmation to agent {spread(after_confirmations)}"
+    report(
+        f"wake-ups, {setup_of(bridge)}: {len(arrivals):,} races, {RACERS} at a time: click to agent "
+        f"{percentiles(after_clicks)}; confirmation to agent {percentiles(after_confirmations)}"
     )
     assert len(arrivals) == RACERS * RACES_EACH
     assert max(after_confirmations) < CATCH_UP_SECONDS
-    assert share(after_confirmations, 0.99) < WOKEN_SECONDS, "too many were not woken but looked again"
+    assert percentile(after_confirmations, 0.99) < WOKEN_SECONDS, "too many were not woken but looked again"
 
 
 # ---- with every hint lost --------------------------------------------------------------------------------
@@ -83,15 +87,15 @@ STREAMS = 10
 
 
 @pytest.fixture
-def deaf_bridge(tmp_path: Path) -> Iterator[World]:
+def deaf_bridge(tmp_path: Path) -> Iterator[Bridge]:
     """Two processes that cannot hear each other."""
     with postgres_and_redis_urls() as urls:
         environment = clean_environment(tmp_path / "data") | urls
-        environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.deaf"
+        environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.dropping_channel_layer"
         sites: list[Site] = []
         try:
             sites += [Site(environment), Site(environment)]
-            yield World(environment, sites, ["room-0"])
+            yield Bridge(environment, sites, ["room-0"])
         finally:
             for site in sites:
                 site.end()
@@ -108,7 +112,7 @@ def seen_at(stream: EventStream, event: str, count: int) -> dict[str, float]:
     return seen
 
 
-def test_every_answer_and_event_arrives_although_every_hint_is_lost(deaf_bridge: World) -> None:
+def test_every_answer_and_event_arrives_although_every_hint_is_lost(deaf_bridge: Bridge) -> None:
     agent, ana = deaf_bridge.agent(), deaf_bridge.person()
     near, far = deaf_bridge.sites
     arrived_at = {}
@@ -141,8 +145,8 @@ def test_every_answer_and_event_arrives_although_every_hint_is_lost(deaf_bridge:
     agents = [at - answered_at[question] for question, at in arrived_at.items()]
     assert len(agents) == QUESTIONS
     assert len(pages) == 2 * STREAMS * QUESTIONS
-    tell(
-        f"no hints, two processes: {len(agents)} answers reached agents after {spread(agents)}; "
-        f"{len(pages)} events reached pages after {spread(pages)}"
+    report(
+        f"no hints, two processes: {len(agents)} answers reached agents after {percentiles(agents)}; "
+        f"{len(pages)} events reached pages after {percentiles(pages)}"
     )
     assert max(*agents, *pages) < CATCH_UP_SECONDS

@@ -13,11 +13,20 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.faults.figures import tell
-from tests.faults.sites import Killable, killable
-from tests.processes import run_manage
-from tests.receivers import Call, MailServer, PushService, Receiver, mail_server, push_service, receiving
+from tests.faults.restarts import RestartableBridge, restartable_bridge
+from tests.harness.agents import Agent
+from tests.harness.figures import report
+from tests.harness.receivers import (
+    Call,
+    MailServer,
+    PushService,
+    Receiver,
+    mail_server,
+    push_service,
+    receiving,
+)
+from tests.harness.sites import run_manage
+from tests.harness.timing import eventually
 
 KILLS = 4
 QUESTIONS_PER_KILL = 2
@@ -111,7 +120,7 @@ def settings_for(post: Post) -> dict[str, str]:
     }
 
 
-def prepare(bridge: Killable, post: Post) -> None:
+def prepare(bridge: RestartableBridge, post: Post) -> None:
     device = json.dumps(post.push.subscription())
     script = PREPARE.format(subscription=device, url=f"{post.webhook.url}/hook")
     done = run_manage(bridge.environment, "shell", "-v0", "-c", script)
@@ -121,7 +130,7 @@ def prepare(bridge: Killable, post: Post) -> None:
 @pytest.mark.parametrize("kind", ["embedded", "scaled"])
 def test_each_notice_arrives_once_by_its_id(kind: str, tmp_path: Path, post: Post) -> None:
     rooms = ["room-0", "room-1"]
-    with killable(kind, tmp_path / "data", rooms, settings_for(post)) as bridge:
+    with restartable_bridge(kind, tmp_path / "data", rooms, settings_for(post)) as bridge:
         prepare(bridge, post)
         agents = [bridge.agent() for _ in rooms]
         asked = ask_and_kill(bridge, agents, post, random.Random(kind))
@@ -133,13 +142,15 @@ def test_each_notice_arrives_once_by_its_id(kind: str, tmp_path: Path, post: Pos
         everyone_got(lambda: post.events("settled"), asked)
         everyone_got(lambda: post.pushes(settled=True), asked)
         again = Counter(post.webhook.ids + post.mail.ids)
-        tell(
+        report(
             f"{kind}: {KILLS} kills, {len(asked)} questions, {len(again)} webhooks and mails arrived, "
             f"{sum(count - 1 for count in again.values())} of them a second time with the same id"
         )
 
 
-def ask_and_kill(bridge: Killable, agents: list[Agent], post: Post, chance: random.Random) -> list[Any]:
+def ask_and_kill(
+    bridge: RestartableBridge, agents: list[Agent], post: Post, chance: random.Random
+) -> list[Any]:
     """Kill while notices are made, on their way, or taken and not yet confirmed."""
     asked = []
     for _ in range(KILLS):
@@ -165,7 +176,7 @@ def test_a_receiver_that_hangs_holds_up_no_stop(tmp_path: Path, post: Post) -> N
 
     post.webhook.answer = hang
     settings = {name: value for name, value in settings_for(post).items() if name != "ORIGIN"}
-    with killable("embedded", tmp_path / "data", ["room-0"], settings) as bridge:
+    with restartable_bridge("embedded", tmp_path / "data", ["room-0"], settings) as bridge:
         prepare(bridge, post)
         bridge.agent().ask()
         assert has_come.wait(15)

@@ -5,20 +5,23 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.timing import eventually
 
 POPULAR = 100  # WAITS_PER_QUESTION
 LISTENERS = 100  # LISTENERS_PER_KEY
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("bounds") / "data", ["room-00", "room-01"]) as running:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    with running_bridge(
+        "embedded", tmp_path_factory.mktemp("bounds") / "data", ["room-00", "room-01"]
+    ) as running:
         yield running
 
 
-def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: World) -> None:
+def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: Bridge) -> None:
     agent: Agent = bridge.agent()
     question = agent.ask()
     with ExitStack() as stack:
@@ -34,7 +37,7 @@ def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: World) -> No
     assert agent.wait(question["id"], 30)["status"] == "answered"
 
 
-def test_the_101st_listener_of_a_key_is_told_to_come_back(bridge: World) -> None:
+def test_the_101st_listener_of_a_key_is_told_to_come_back(bridge: Bridge) -> None:
     agent: Agent = bridge.agent()
     newest = agent.send("hello")["id"]
     listening = f"{agent.path}/messages?after={newest}&wait=50"

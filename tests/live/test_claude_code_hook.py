@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 QUESTIONS = [
     {
@@ -114,7 +116,7 @@ def test_the_terminal_closes_the_card_and_ends_the_wait_beside_it(agent: Agent) 
     assert agent.call("POST", path(agent), report).json() == {}
 
 
-def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: World, agent: Agent) -> None:
+def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: Bridge, agent: Agent) -> None:
     answered = {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
     report = envelope("PostToolUse", tool_input=answered)
     strict = bridge.agent_with(agent, "ask")
@@ -125,7 +127,7 @@ def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: World, a
     assert agent.read(asked["id"])["status"] == "open"
 
 
-def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: World, agent: Agent) -> None:
+def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: Bridge, agent: Agent) -> None:
     bot = bridge.agent_with(agent, "answer")
     asked = agent.ask()
     for refused in (

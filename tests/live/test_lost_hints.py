@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent
-from tests.processes import Site
-from tests.prototypes import copied
-from tests.world import OPEN_ROOMS, World, populate
+from tests.harness.agents import Agent
+from tests.harness.bridges import OPEN_ROOMS, Bridge, populate
+from tests.harness.prototypes import copy_of_prototype
+from tests.harness.sites import Site
 
 
 @pytest.fixture
-def deaf_processes(tmp_path: Path) -> Iterator[World]:
+def deaf_processes(tmp_path: Path) -> Iterator[Bridge]:
     """Two processes on one database without a channel layer between them: every hint is lost."""
-    with copied("scaled", OPEN_ROOMS, tmp_path / "one", populate) as (environment, population):
+    with copy_of_prototype("scaled", OPEN_ROOMS, tmp_path / "one", populate) as (environment, population):
         del environment["REDIS_URL"]
         # A folder each, as neither knows of the other, but with the same secrets in it.
         shutil.copytree(tmp_path / "one", tmp_path / "other")
@@ -23,13 +23,13 @@ def deaf_processes(tmp_path: Path) -> Iterator[World]:
         try:
             for folder in ("one", "other"):
                 sites.append(Site(environment | {"DATA_DIR": str(tmp_path / folder)}))
-            yield World(environment, sites, population=population)
+            yield Bridge(environment, sites, population=population)
         finally:
             for site in sites:
                 site.end()
 
 
-def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_processes: World) -> None:
+def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_processes: Bridge) -> None:
     agent, ana = deaf_processes.agent(), deaf_processes.person()
     question = agent.ask()
     with agent.waiting(question["id"]) as wait:
@@ -37,7 +37,7 @@ def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_proc
         assert wait.result(timeout=5)["status"] == "answered"
 
 
-def test_a_page_of_a_deaf_process_catches_up_within_five_seconds(deaf_processes: World) -> None:
+def test_a_page_of_a_deaf_process_catches_up_within_five_seconds(deaf_processes: Bridge) -> None:
     agent, ana = deaf_processes.agent(), deaf_processes.person()
     with ana.stream(agent.room) as stream:
         question = agent.ask()
@@ -45,7 +45,7 @@ def test_a_page_of_a_deaf_process_catches_up_within_five_seconds(deaf_processes:
         assert question["id"] in stream.until("question").data
 
 
-def test_messages_and_events_of_a_deaf_process_catch_up_within_five_seconds(deaf_processes: World) -> None:
+def test_messages_and_events_of_a_deaf_process_catch_up_within_five_seconds(deaf_processes: Bridge) -> None:
     agent, ana = deaf_processes.agent(), deaf_processes.person()
     elsewhere = Agent(deaf_processes.other_site, agent.room, agent.key)
     before = agent.send("first")

@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.actors import Agent, EventStream, Person
-from tests.processes import Site
+from tests.harness.agents import Agent
+from tests.harness.http import EventStream
+from tests.harness.people import Person
+from tests.harness.sites import Site
 
 
 def first_people(site: Site) -> tuple[Agent, str]:

@@ -2,7 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.actors import Agent, Person
+from tests.harness.agents import Agent
+from tests.harness.people import Person
 
 WRITERS = 6
 ENTRIES_EACH = 40

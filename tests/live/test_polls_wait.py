@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.processes import run_manage
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.sites import run_manage
+from tests.harness.timing import eventually
 
 
 @pytest.fixture
-def colleague(bridge: World, agent: Agent) -> Agent:
+def colleague(bridge: Bridge, agent: Agent) -> Agent:
     """Another agent in the same room, with a key of its own."""
     done = run_manage(bridge.environment, "createkey", agent.room, "--label", "colleague")
     assert done.returncode == 0, done.stderr

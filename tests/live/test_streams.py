@@ -2,9 +2,11 @@
 
 import time
 
-from tests.actors import Agent, Person, Visitor, eventually
-from tests.processes import run_manage
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person, Visitor
+from tests.harness.sites import run_manage
+from tests.harness.timing import eventually
 
 
 def test_a_new_question_arrives_as_a_card(agent: Agent, person) -> None:
@@ -132,7 +134,7 @@ def test_ready_and_healthy(visitor) -> None:
     eventually(lambda: visitor.get("/readyz").json() == {"database": "ok", "channel_layer": "ok"})
 
 
-def test_the_inbox_hears_of_a_room_that_is_new(bridge: World, person: Person) -> None:
+def test_the_inbox_hears_of_a_room_that_is_new(bridge: Bridge, person: Person) -> None:
     slug = f"new-{bridge.site.port}"
     with person.stream(None, since="lobby:1") as stream:
         done = run_manage(bridge.environment, "createroom", slug, "--open")
@@ -146,7 +148,7 @@ def test_the_inbox_hears_of_a_room_that_is_new(bridge: World, person: Person) ->
             pass
 
 
-def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: World, agent: Agent) -> None:
+def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: Bridge, agent: Agent) -> None:
     with agent.events() as events:
         key = run_manage(bridge.environment, "createkey", agent.room, "--label", "talker").stdout.strip()
         talker = Agent(bridge.site, agent.room, key)

@@ -3,7 +3,8 @@
 import json
 import threading
 
-from tests.actors import Agent, eventually
+from tests.harness.agents import Agent
+from tests.harness.timing import eventually
 
 
 def test_a_click_ends_the_wait_within_a_second(agent: Agent, person) -> None:

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import chromium, how_to_launch
-from tests.once import made_once
+from tests.harness.shared_folder import made_once
 from tests.portal.machines import Machine, build_wheel, new_machine
-
-__all__ = ["chromium", "how_to_launch"]
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 INSTALL_SECONDS = 300  # a slow mirror; usually half a minute
 

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.timing import eventually
 
 PASSWORD = secrets.token_urlsafe(12)
 ASGI_SERVER = ["-m", "daphne", "-b", "127.0.0.1", "-p", "PORT"]

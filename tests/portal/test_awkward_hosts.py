@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Person, eventually
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 from tests.portal.portals import ASGI_SERVER, World, host
 
 HOSTS = [
@@ -78,7 +79,7 @@ def test_the_second_answer_is_refused_and_the_first_one_stays(world: World, ana:
 def test_asking_twice_is_asking_once(world: World) -> None:
     call = {"session_id": "s", "tool_use_id": secrets.token_hex(4)}
     first = world.agent.ask(**call)
-    again = world.agent.call("POST", f"{world.agent.path}/questions", world.agent.question(**call))
+    again = world.agent.call("POST", f"{world.agent.path}/questions", world.agent.question_body(**call))
     assert (again.status, again.json()["id"]) == (200, first["id"])
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rooms import checks
-from tests.actors import eventually
+from tests.harness.sites import ROOT
+from tests.harness.timing import eventually
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
-from tests.processes import ROOT
 
 DOCUMENT = (ROOT / "docs" / "portal.md").read_text()
 PASSWORD = secrets.token_urlsafe(12)

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rooms.wsgi import POLL_SECONDS
-from tests.actors import Person, eventually
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 from tests.portal.portals import WSGI_SERVER, World, host
 
 AT_ONCE_SECONDS = 10  # far less than any wait that is asked for here

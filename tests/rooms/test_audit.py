@@ -234,10 +234,10 @@ def test_test_question_is_the_doing_of_whoever_sent_it(browser: Client, room: Ro
 
 def test_calls_of_agents_name_their_own_key(agent: Any, chat_bot: Any, ask: Asking) -> None:
     withdrawn, reported, answered = ask(), ask(), ask()
-    agent.delete(agent.question(withdrawn.pk))
+    agent.delete(agent.question_url(withdrawn.pk))
     report = {"answers": {SQLITE["question"]: "SQLite"}}
-    agent.post(agent.answer(reported.pk), {**report, "via": "terminal"})
-    chat_bot.post(chat_bot.answer(answered.pk), {**report, "via": "api", "by": "ana"})
+    agent.post(agent.answer_url(reported.pk), {**report, "via": "terminal"})
+    chat_bot.post(chat_bot.answer_url(answered.pk), {**report, "via": "api", "by": "ana"})
     assert of(withdrawn.pk)[1:] == [("withdrawn", "agent", "refactor-bot")]
     assert of(reported.pk)[1:] == [("answered", "agent", "refactor-bot")]
     assert of(answered.pk)[1:] == [("answered", "agent", "Chat bot")]
@@ -306,8 +306,8 @@ def test_what_is_done_in_the_admin_names_the_admin(
 ) -> None:
     for model, action, selected in (
         ("question", "withdraw", ask()),
-        ("agentkey", "rotate", agent.key),
-        ("agentkey", "revoke", agent.key),
+        ("agentkey", "rotate", agent.key_row),
+        ("agentkey", "revoke", agent.key_row),
         ("room", "withdraw_open_questions", ask().room),
         ("room", "archive", room),
         ("room", "restore", room),

@@ -10,7 +10,7 @@ from django.test import Client
 from rooms import readiness
 from rooms.database import last_writes
 from rooms.models import AgentKey, Message, Question
-from tests.refusing import forget_last_writes, full, read_only
+from tests.harness.read_only_databases import forget_last_writes, full, read_only
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,29 +33,29 @@ def problem() -> Callable[..., Any]:
 
 def test_a_write_of_an_agent_is_refused_for_a_while(agent: Any, body: Any, problem: Any) -> None:
     with read_only():
-        problem(agent.post(agent.questions, body), "read-only", "nothing was saved")
-        problem(agent.post(agent.messages, {"sender": "bot", "content": "Hello"}), "read-only")
+        problem(agent.post(agent.questions_url, body), "read-only", "nothing was saved")
+        problem(agent.post(agent.messages_url, {"sender": "bot", "content": "Hello"}), "read-only")
         assert not Question.objects.exists()
-    assert agent.post(agent.questions, body).status_code == 201
+    assert agent.post(agent.questions_url, body).status_code == 201
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no such limit")
 def test_a_full_disk_is_named(agent: Any, body: Any, problem: Any, settings: Any) -> None:
     settings.ASK_BRIDGE = {"ASKS_PER_MINUTE": 0}
     with full():
-        replies = (agent.post(agent.questions, body) for _ in range(ASKS_THAT_FILL))
+        replies = (agent.post(agent.questions_url, body) for _ in range(ASKS_THAT_FILL))
         refused = next(reply for reply in replies if reply.status_code != 201)
         problem(refused, "disk", "full")
         # Smaller writes may still fit; what was refused a moment ago is told.
         assert readiness.database_state() == "cannot_write"
-    assert agent.post(agent.questions, body).status_code == 201
+    assert agent.post(agent.questions_url, body).status_code == 201
 
 
 def test_what_only_reads_goes_on(agent: Any, question: Question, browser: Client) -> None:
     AgentKey.objects.update(last_used_at=None)
     with read_only():
-        assert agent.get(agent.questions).json()["questions"][0]["id"] == question.pk
-        assert agent.get(agent.question(question.pk)).status_code == 200
+        assert agent.get(agent.questions_url).json()["questions"][0]["id"] == question.pk
+        assert agent.get(agent.question_url(question.pk)).status_code == 200
         for page in ("/", "/rooms/ops", "/history", "/insights", "/settings", "/rooms/ops/connect"):
             assert browser.get(page).status_code == 200, page
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 from rooms import couriers, notices, outgoing, webhooks
 from rooms.couriers import Courier
 from rooms.models import Notice, Question, Room
-from tests.database_threads import all_threads_without_connections
-from tests.receivers import Answer, Call, Receiver, receiving
+from tests.harness.database_pool import close_pool_connections
+from tests.harness.receivers import Answer, Call, Receiver, receiving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,7 +37,7 @@ def go_round() -> None:
         try:
             await Courier().go_round()
         finally:
-            await all_threads_without_connections()
+            await close_pool_connections()
 
     asyncio.run(go())
 

@@ -13,7 +13,7 @@ DEFAULT = {"Which database should we use?": "SQLite"}
 
 
 def send(agent: Any, body: dict[str, Any], **fields: Any) -> Any:
-    return agent.post(agent.questions, {**body, "default": DEFAULT, **fields})
+    return agent.post(agent.questions_url, {**body, "default": DEFAULT, **fields})
 
 
 def set_care(room: Room, **care: Any) -> None:
@@ -52,7 +52,7 @@ def test_a_room_that_wants_people_to_decide_takes_no_default(
     refused = problem(send(agent, body, timeout_seconds=3600), 422, "invalid_question")
     assert [error["field"] for error in refused["errors"]] == ["default"]
     assert not Question.objects.exists()
-    assert agent.post(agent.questions, body).status_code == 201
+    assert agent.post(agent.questions_url, body).status_code == 201
 
 
 @pytest.mark.parametrize("care", FOR_PEOPLE.values(), ids=FOR_PEOPLE)
@@ -105,7 +105,7 @@ def test_a_default_leaves_people_some_seconds(
 
 
 def test_without_a_default_a_question_may_be_as_short_as_one_likes(agent: Any, body: dict[str, Any]) -> None:
-    assert agent.post(agent.questions, {**body, "timeout_seconds": 0.001}).status_code == 201
+    assert agent.post(agent.questions_url, {**body, "timeout_seconds": 0.001}).status_code == 201
 
 
 @pytest.mark.parametrize("by_room", [True, False])

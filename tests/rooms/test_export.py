@@ -82,7 +82,7 @@ def test_json_has_the_objects_that_agents_get(
     decide: Callable[..., Question], browser: Client, agent: Any
 ) -> None:
     settled = decide("Delete it?")
-    assert objects(browser) == [agent.get(agent.question(settled.pk)).json()]
+    assert objects(browser) == [agent.get(agent.question_url(settled.pk)).json()]
 
 
 def test_nothing_is_an_empty_file(browser: Client, room: Room) -> None:

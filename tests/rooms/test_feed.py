@@ -11,7 +11,7 @@ from rooms.database import in_database
 from rooms.hub import Hub
 from rooms.models import Answer, Question, Room
 from rooms.sleepers import Viewer
-from tests.database_threads import all_threads_without_connections
+from tests.harness.database_pool import close_pool_connections
 
 
 class Nameless:
@@ -47,7 +47,7 @@ async def _answer_before(
         return last.take()
     finally:
         hub.remove_viewer(last)
-        await all_threads_without_connections()
+        await close_pool_connections()
 
 
 @pytest.mark.django_db(transaction=True)

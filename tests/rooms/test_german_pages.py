@@ -33,9 +33,9 @@ from rooms.models import (
 )
 from rooms.models.notices import AT_ONCE
 from rooms.payload import parse_ask
-from tests.catalogues import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
-from tests.processes import ROOT
-from tests.receivers import receiving
+from tests.harness.receivers import receiving
+from tests.harness.sites import ROOT
+from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 
 DATABASE = {
     "question": "¤Datenbank",

@@ -27,7 +27,7 @@ from rooms.hub import Hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
 from rooms.sleepers import Viewer
-from tests.database_threads import all_threads_without_connections
+from tests.harness.database_pool import close_pool_connections
 
 # The tables that grow for ever.
 HISTORY = "ask_bridge_(question|answer|ending|message|auditentry)"
@@ -242,7 +242,7 @@ async def _cost_of_an_answer(
     meter: Meter, room: Room, question: Question, user: Any, viewer_count: int
 ) -> dict[str, int]:
     """Queries, renders and new threads of one answer that so many pages see."""
-    await all_threads_without_connections()
+    await close_pool_connections()
     await in_database(room.refresh_from_db)
     hub = Hub()
     viewers = [
@@ -263,7 +263,7 @@ async def _cost_of_an_answer(
     finally:
         for viewer in viewers:
             hub.remove_viewer(viewer)
-        await all_threads_without_connections()
+        await close_pool_connections()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from rooms import lifecycle, quantities
 from rooms.insights import Figures, Insights, insights_of
 from rooms.models import HistoryEntry, Room
 from rooms.periods import STEPS, Period, Stretch
-from tests.settled import entry, random_entries, store
+from tests.harness.history_entries import entry, random_entries, store
 
 pytestmark = pytest.mark.django_db
 

@@ -229,7 +229,7 @@ def test_a_settled_question_recalls_nothing(decide: Callable[..., Question], roo
 
 
 def address(agent: Any, **query: str) -> str:
-    return reverse("ask_bridge:api-memory", args=(agent.room.slug,), query=query)
+    return reverse("ask_bridge:api-memory", args=(agent.room_row.slug,), query=query)
 
 
 def test_an_agent_finds_what_was_answered(agent: Any, question: Question, ana: Any) -> None:
@@ -238,7 +238,7 @@ def test_an_agent_finds_what_was_answered(agent: Any, question: Question, ana: A
     body = agent.get(address(agent, q="Which database should we use?")).json()
     ((found),) = body["memories"]
     assert found["similarity"] == 1
-    assert found["question"] == agent.get(agent.question(question.pk)).json()
+    assert found["question"] == agent.get(agent.question_url(question.pk)).json()
 
 
 def test_limit_is_three_unless_told(agent: Any, decide: Callable[..., Question]) -> None:

@@ -15,7 +15,7 @@ from rooms.permissions import Permissions
 
 
 def name(agent: Any, body: dict[str, Any], *people: str) -> Any:
-    return agent.post(agent.questions, {**body, "care": {"first": list(people)}})
+    return agent.post(agent.questions_url, {**body, "care": {"first": list(people)}})
 
 
 def make_user(username: str, **fields: Any) -> Any:
@@ -72,7 +72,7 @@ def test_an_account_that_the_room_does_not_know_looks_like_none(
 ) -> None:
     Room.objects.filter(pk=room.pk).update(is_open=is_open)
     make_user("somebody", **fields)
-    agent.get(agent.questions)  # the first use of a key is written down
+    agent.get(agent.questions_url)  # the first use of a key is written down
     replies, statements = [], []
     for username in ("somebody", "phantom0"):
         with CaptureQueriesContext(connection) as queries:
@@ -107,7 +107,7 @@ def test_names_cannot_be_tried_out_for_long(
         response = name(agent, body, username)
         problem(response, 429, "too_many_requests")
         assert 0 < int(response["Retry-After"]) <= 60
-    assert agent.post(agent.questions, body).status_code == 201
+    assert agent.post(agent.questions_url, body).status_code == 201
     assert name(second_agent, body, "ana").status_code == 201
 
 
@@ -117,7 +117,7 @@ def test_after_a_minute_names_are_looked_up_again(agent: Any, body: dict[str, An
     assert name(agent, body, "ana").status_code == 429
     AgentKey.objects.update(refused_names_since=timezone.now() - timedelta(seconds=61))
     assert name(agent, body, "guess").status_code == 422
-    assert AgentKey.objects.get(pk=agent.key.pk).refused_names == 1
+    assert AgentKey.objects.get(pk=agent.key_row.pk).refused_names == 1
     assert name(agent, body, "ana").status_code == 429
 
 

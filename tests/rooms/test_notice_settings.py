@@ -12,7 +12,7 @@ from django.test import Client
 from rooms import outbox, webpush, wishes
 from rooms.models import Notice, NoticePreferences, NoticeRule, Preferences, PushSubscription, Room
 from rooms.models.notices import AT_ONCE, OFF
-from tests.receivers import MailServer, PushService, mail_server, push_service
+from tests.harness.receivers import MailServer, PushService, mail_server, push_service
 
 CHOSEN = {
     "notices": "on",

@@ -16,7 +16,7 @@ from django.utils import timezone
 from rooms import letters, lifecycle, mails, notices, outbox, preferences, presence, webhooks, webpush
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
 from rooms.models.notices import AT_ONCE
-from tests.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
+from tests.harness.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
 
 Ask = Callable[..., Question]
 

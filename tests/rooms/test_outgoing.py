@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from rooms import outgoing
-from tests.client.certificates import make_certificate
-from tests.receivers import Receiver, receiving
+from tests.harness.certificates import make_certificate
+from tests.harness.receivers import Receiver, receiving
 
 NETWORKS = "WEBHOOK_ALLOWED_NETWORKS"
 LOOPBACK = {NETWORKS: ["127.0.0.0/8"]}

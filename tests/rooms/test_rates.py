@@ -176,9 +176,9 @@ def test_messages_are_bounded_and_what_was_written_stays(browser: Client, room: 
 
 def test_messages_of_agents_are_not_those_of_people(browser: Client, agent: Any) -> None:
     for _ in range(2):
-        assert agent.post(agent.messages, {"content": "Hello"}).status_code == 201
+        assert agent.post(agent.messages_url, {"content": "Hello"}).status_code == 201
     assert browser.post("/rooms/ops/messages", {"content": "Hello"}).status_code == 302
-    assert agent.post(agent.messages, {"content": "Hello"}).status_code == 429
+    assert agent.post(agent.messages_url, {"content": "Hello"}).status_code == 429
 
 
 # ---- keys and test questions -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ SQLITE = {"question": DATABASE, "selectedOptions": ["SQLite"]}
 
 def responses_after(agent: Any, question: Question) -> list[dict[str, Any]]:
     """What an agent finds that polls for the answer as the seeds' command does, content and all."""
-    page = agent.get(f"{agent.messages}?after={question.pk}")
+    page = agent.get(f"{agent.messages_url}?after={question.pk}")
     assert page.status_code == 200, page.content
     responses = [each for each in page.json()["messages"] if each["type"] == "AskUserQuestionResponse"]
     for response in responses:
@@ -64,7 +64,7 @@ def test_an_answer_over_the_api_is_the_agents(
 ) -> None:
     content = json.dumps({"questionMessageId": question.pk, "selectedOptions": ["SQLite"], "by": "ana"})
     body = {"type": "AskUserQuestionResponse", "content": content, "sender": "Boss", "sender_type": "human"}
-    posted = chat_bot.post(agent.messages, body)
+    posted = chat_bot.post(agent.messages_url, body)
     assert posted.status_code == 201, posted.content
     assert told(response()) == ("Chat bot", "agent", "answered", "choice", "api")
     assert (posted.json()["sender"], posted.json()["sender_type"]) == ("Chat bot", "agent")
@@ -73,14 +73,14 @@ def test_an_answer_over_the_api_is_the_agents(
 def test_what_an_agent_reports_from_the_terminal_is_the_agents(
     question: Question, response: Any, agent: Any
 ) -> None:
-    agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "terminal"})
+    agent.post(agent.answer_url(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "terminal"})
     assert told(response()) == ("refactor-bot", "agent", "answered", "choice", "terminal")
 
 
 def test_an_answer_from_before_keys_were_noted_is_no_persons(
     question: Question, response: Any, agent: Any
 ) -> None:
-    agent.post(agent.answer(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "terminal"})
+    agent.post(agent.answer_url(question.pk), {"answers": {DATABASE: "SQLite"}, "via": "terminal"})
     Answer.objects.update(via="api", through="")
     assert told(response()) == ("api", "agent", "answered", "choice", "api")
 
@@ -104,7 +104,7 @@ def test_an_expired_question_ends_a_poll(question: Question, response: Any) -> N
 def test_a_question_that_its_agent_withdrew_ends_a_poll(
     question: Question, response: Any, agent: Any
 ) -> None:
-    agent.delete(agent.question(question.pk))
+    agent.delete(agent.question_url(question.pk))
     assert told(response()) == ("refactor-bot", "agent", "withdrawn", "none", None)
     assert response()["content"]["reason"] == "Withdrawn by refactor-bot."
 
@@ -178,7 +178,7 @@ def test_entries_of_all_kinds_follow_each_other_without_gap_or_overlap(
         expected.append(lifecycle.decline(first, ana).answer.pk)
     found: list[str] = []
     after = ""
-    while page := agent.get(f"{agent.messages}?limit=2&after={after}").json()["messages"]:
+    while page := agent.get(f"{agent.messages_url}?limit=2&after={after}").json()["messages"]:
         found += [entry["id"] for entry in page]
         after = found[-1]
     assert found == expected
@@ -186,7 +186,7 @@ def test_entries_of_all_kinds_follow_each_other_without_gap_or_overlap(
 
 def test_an_ending_of_another_room_is_no_cursor(question: Question, foreign_agent: Any, problem: Any) -> None:
     ending = lifecycle.withdraw(question).ending
-    problem(foreign_agent.get(f"{foreign_agent.messages}?after={ending.pk}"), 422, "invalid_parameter")
+    problem(foreign_agent.get(f"{foreign_agent.messages_url}?after={ending.pk}"), 422, "invalid_parameter")
 
 
 def test_an_ending_is_on_the_card_and_no_entry_of_the_page(question: Question, browser: Client) -> None:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from rooms import audit, lifecycle, notices, outbox, outgoing, seals, webhooks
 from rooms.letters import letter_about
 from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
-from tests.receivers import Receiver, receiving
+from tests.harness.receivers import Receiver, receiving
 
 Ask = Callable[..., Question]
 

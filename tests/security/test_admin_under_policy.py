@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.actors import Person
-from tests.world import World
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
 
 
 @cache
-def first_admin(bridge: World) -> Person:
+def first_admin(bridge: Bridge) -> Person:
     """Signed in once for all tests: checking a password takes a while."""
     (password,) = re.findall(r"Password +(\S+)", bridge.greeting)
     return Person(bridge.site, "admin", password)
 
 
 @pytest.fixture
-def admin(chromium: Browser, bridge: World) -> Iterator[Page]:
+def admin(chromium: Browser, bridge: Bridge) -> Iterator[Page]:
     """The admin of the first start, in a browser; an error or a violated policy fails the test."""
     person = first_admin(bridge)
     origin = f"http://127.0.0.1:{bridge.site.port}"

@@ -21,9 +21,9 @@ from rooms import access, lifecycle
 from rooms.live import LIVE_VIEWS
 from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
 from rooms.payload import parse_ask
-from tests.actors import Person, Visitor
-from tests.processes import Site, run_manage
-from tests.world import MEMBER, World
+from tests.harness.bridges import MEMBER, Bridge
+from tests.harness.people import Person, Visitor
+from tests.harness.sites import Site, run_manage
 
 ACTORS = ("anonymous", "stranger", "member", "manager", "admin", "key", "foreign-key", "revoked-key")
 
@@ -475,7 +475,7 @@ class LiveCast:
 
 
 @pytest.fixture(scope="module")
-def live_cast(bridge: World) -> Iterator[LiveCast]:
+def live_cast(bridge: Bridge) -> Iterator[LiveCast]:
     agent, foreign = bridge.agent(is_open=False), bridge.agent()
     done = run_manage(bridge.environment, "shell", "-v0", "-c", PREPARE.format(room=agent.room))
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,9 @@ from django.test import Client
 from rooms import access, lifecycle
 from rooms.models import Question, Room
 from rooms.payload import parse_ask
-from tests.actors import Agent, opened
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.http import open_response
 from tests.security.payloads import (
     NOT_STORABLE,
     RAW_VALUES,
@@ -27,7 +29,6 @@ from tests.security.payloads import (
     as_caption,
     as_name,
 )
-from tests.world import World
 
 ASK = {
     "agent": {"name": "bot", "color": "#818cf8"},
@@ -285,14 +286,14 @@ def write_everything(agent: Agent, end: str) -> None:
 
 
 @pytest.mark.parametrize("who", ["people", "agents"])
-def test_no_text_forges_an_event(bridge: World, who: str) -> None:
+def test_no_text_forges_an_event(bridge: Bridge, who: str) -> None:
     """A line that a browser would read begins as one of ours, and every event is one that we know."""
     agent = bridge.agent()
     if who == "people":
         path, headers = f"/rooms/{agent.room}/stream", bridge.person()._headers({})
     else:
         path, headers = f"{agent.path}/events", agent.headers()
-    with opened(bridge.site, path, headers) as (response, _):
+    with open_response(bridge.site, path, headers) as (response, _):
         assert response.readline() == b": welcome\n"
         write_everything(agent, end="This is the end.")
         lines = lines_until(response, b"This is the end.")

@@ -12,10 +12,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from rooms import markup
-from tests.actors import Agent, Person
-from tests.processes import run_manage
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.sites import run_manage
 from tests.security.payloads import SHOWN, as_caption, as_name
-from tests.world import World
 
 INSPECT = """() => {
   const found = [];
@@ -52,7 +53,7 @@ INSPECT = """() => {
 class Watch:
     """A signed-in browser that writes down everything that should not happen in it."""
 
-    def __init__(self, chromium: Browser, bridge: World, username: str) -> None:
+    def __init__(self, chromium: Browser, bridge: Bridge, username: str) -> None:
         self.origin = f"http://127.0.0.1:{bridge.site.port}"
         self.happened: list[str] = []
         self.context: BrowserContext = chromium.new_context(base_url=self.origin)
@@ -178,12 +179,12 @@ class Attack:
 
 
 @pytest.fixture(scope="module")
-def agents(bridge: World) -> dict[str, Agent]:
+def agents(bridge: Bridge) -> dict[str, Agent]:
     return {name: bridge.agent() for name in ("open", "messages", "settled")}
 
 
 @pytest.fixture(scope="module")
-def reader(chromium: Browser, bridge: World) -> Iterator[Watch]:
+def reader(chromium: Browser, bridge: Bridge) -> Iterator[Watch]:
     watch = Watch(chromium, bridge, "ana")
     yield watch
     watch.context.close()
@@ -202,7 +203,7 @@ def tabs(reader: Watch, agents: dict[str, Agent]) -> dict[str, Page]:
 
 
 @pytest.fixture(scope="module")
-def attack(tabs: dict[str, Page], agents: dict[str, Agent], bridge: World) -> Attack:
+def attack(tabs: dict[str, Page], agents: dict[str, Agent], bridge: Bridge) -> Attack:
     """Run while somebody looks on; afterwards an ordinary question still arrives everywhere."""
     attack = Attack(agents, bridge.new_person("ben"))
     attack.run()
@@ -302,7 +303,7 @@ def test_pages_of_single_questions_are_only_text(
         reader.look_at(f"/rooms/{agents['settled'].room}/questions/{question_id}")
 
 
-def test_the_history_in_the_admin_is_only_text(attack: Attack, bridge: World, chromium: Browser) -> None:
+def test_the_history_in_the_admin_is_only_text(attack: Attack, bridge: Bridge, chromium: Browser) -> None:
     cleo = "from django.contrib.auth import get_user_model as g; g().objects.filter(username='cleo')"
     run_manage(bridge.environment, "shell", "-c", f"{cleo}.update(is_superuser=True, is_staff=True)")
     admin = Watch(chromium, bridge, "cleo")

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import Reply, Site
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.http import Reply
+from tests.harness.people import Person
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 MEBIBYTE = 1024 * 1024
 HUGE = 60 * MEBIBYTE
@@ -25,15 +28,15 @@ PROMPT_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """A process of its own: these tests watch its memory."""
     rooms = [f"room-{number:02}" for number in range(48)]
-    with world("embedded", tmp_path_factory.mktemp("limits") / "data", rooms) as running:
+    with running_bridge("embedded", tmp_path_factory.mktemp("limits") / "data", rooms) as running:
         yield running
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
+def agent(bridge: Bridge) -> Agent:
     return bridge.agent()
 
 
@@ -74,7 +77,7 @@ def parts(size: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["declared", "chunked"])
 @pytest.mark.parametrize("path", BODY_PATHS.values(), ids=BODY_PATHS.keys())
 def test_sixty_megabytes_are_refused_and_never_held(
-    bridge: World, agent: Agent, path: str, is_chunked: bool
+    bridge: Bridge, agent: Agent, path: str, is_chunked: bool
 ) -> None:
     agent.ask()  # whatever the first request loads is loaded
     before = memory_of(bridge.site)
@@ -92,7 +95,7 @@ def test_sixty_megabytes_are_refused_and_never_held(
 
 
 @pytest.mark.parametrize("path", ["/rooms/{room}/messages", "/stream", "/settings", "/login/"])
-def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: World, agent: Agent, path: str) -> None:
+def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: Bridge, agent: Agent, path: str) -> None:
     ana = bridge.person()
     before = memory_of(bridge.site)
     forget_the_most(bridge.site)
@@ -104,7 +107,7 @@ def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: World, agent: A
 
 def test_just_over_the_limit_is_refused_and_just_under_it_is_read(agent: Agent) -> None:
     for size, status in ((64 * 1024 + 1, 413), (64 * 1024, 201)):
-        body = json.dumps(agent.question()).ljust(size)
+        body = json.dumps(agent.question_body()).ljust(size)
         reply = agent.site.request("POST", f"{agent.path}/questions", body=body, headers=agent.headers())
         assert reply.status == status
 
@@ -118,7 +121,7 @@ def test_just_over_the_limit_is_refused_and_just_under_it_is_read(agent: Agent) 
     ],
     ids=["one long header", "many headers", "a long address"],
 )
-def test_endless_headers_end_the_connection(bridge: World, head: bytes) -> None:
+def test_endless_headers_end_the_connection(bridge: Bridge, head: bytes) -> None:
     before = memory_of(bridge.site)
     forget_the_most(bridge.site)
     endless = socket.create_connection(("127.0.0.1", bridge.site.port), timeout=20)
@@ -210,9 +213,9 @@ class Dribble:
             connection.close()
 
 
-def test_a_hundred_slow_clients_hold_up_nobody(bridge: World, agent: Agent) -> None:
+def test_a_hundred_slow_clients_hold_up_nobody(bridge: Bridge, agent: Agent) -> None:
     ana = bridge.person()
-    body = json.dumps(agent.question()).encode()
+    body = json.dumps(agent.question_body()).encode()
     head = "".join(f"{name}: {value}\r\n" for name, value in agent.headers().items())
     head = f"POST {agent.path}/questions HTTP/1.1\r\nHost: localhost\r\n{head}Content-Length: {len(body)}"
     half = f"{head}\r\n\r\n".encode() + body[: len(body) // 2]
@@ -268,7 +271,7 @@ class Deaf:
 
 
 @pytest.mark.parametrize("who", ["people", "agents"])
-def test_readers_that_never_read_are_dropped(bridge: World, agent: Agent, who: str) -> None:
+def test_readers_that_never_read_are_dropped(bridge: Bridge, agent: Agent, who: str) -> None:
     ana = bridge.person()
     if who == "agents":
         path, headers = f"{agent.path}/events", agent.headers()
@@ -325,7 +328,7 @@ class Watched:
 # ---- reading slowly --------------------------------------------------------------------------------------
 
 
-def test_a_large_file_waits_for_its_reader(bridge: World, agent: Agent) -> None:
+def test_a_large_file_waits_for_its_reader(bridge: Bridge, agent: Agent) -> None:
     """Somebody on a train gets the whole of their export, and it does not pile up for them meanwhile."""
     ana = bridge.person()
     options = [{"label": f"Option {number}", "preview": "x" * 7_500} for number in range(4)]

@@ -16,9 +16,12 @@ from django.test import Client
 
 from bridge.login import GUESSES, PAUSE_SECONDS, client_address
 from bridge.passwords import HASHES_AT_ONCE, LONGEST_QUEUE, RETRY_SECONDS
-from tests.actors import Agent, Visitor, eventually
-from tests.nginx import NAME, PRODUCTION, Front, nginx_program
-from tests.processes import START_SECONDS, Reply, Site
+from tests.harness.agents import Agent
+from tests.harness.http import Reply
+from tests.harness.nginx import NAME, PRODUCTION, Nginx, nginx_program
+from tests.harness.people import Visitor
+from tests.harness.sites import START_SECONDS, Site
+from tests.harness.timing import eventually
 
 PASSWORD = "correct horse battery staple"
 LOGINS = ["/login/", "/admin/login/"]
@@ -221,7 +224,7 @@ def test_the_address_is_what_the_last_proxy_saw(
 class Through(Visitor):
     """A browser behind an address of its own; this whole machine is 127.0.0.0/8."""
 
-    def __init__(self, front: Front, address: str, **headers: str) -> None:
+    def __init__(self, front: Nginx, address: str, **headers: str) -> None:
         super().__init__(front)  # type: ignore[arg-type] # speaks as a site
         self.front, self.address, self.forged = front, address, headers
         self.site = self  # type: ignore[assignment]
@@ -245,16 +248,16 @@ class Through(Visitor):
 
 
 @pytest.fixture
-def front(serve: Callable[..., Site], tmp_path: Path) -> Iterator[tuple[Front, str]]:
+def front(serve: Callable[..., Site], tmp_path: Path) -> Iterator[tuple[Nginx, str]]:
     """Our nginx before a process in production settings, and its admin's password."""
     nginx_program()  # before anything is started in vain
     site = serve(**PRODUCTION)
-    running = Front(tmp_path / "nginx", [site.port], tmp_path / "data" / "static")
+    running = Nginx(tmp_path / "nginx", [site.port], tmp_path / "data" / "static")
     yield running, re.findall(r"Password +(\S+)", site.printed)[0]
     running.end()
 
 
-def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, str]) -> None:
+def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Nginx, str]) -> None:
     nginx, password = front
     guesser = Through(nginx, "127.0.0.5")
     assert [guesser.sign_in("wrong") for _ in range(GUESSES + 1)] == [200] * GUESSES + [429]
@@ -263,7 +266,7 @@ def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, 
     assert Through(nginx, "127.0.0.6").sign_in(password) == 302
 
 
-def test_behind_our_nginx_one_address_sends_a_few_passwords_at_once(front: tuple[Front, str]) -> None:
+def test_behind_our_nginx_one_address_sends_a_few_passwords_at_once(front: tuple[Nginx, str]) -> None:
     nginx, password = front
     guesser = Through(nginx, "127.0.0.5")
     while (refused := guesser.post("/login/", {"username": "admin", "password": "wrong"})).status != 429:

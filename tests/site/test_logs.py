@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bridge import logs
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 

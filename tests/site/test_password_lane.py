@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from bridge.handler import PooledHandler
 from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordLane, hashes_password
-from tests.actors import PATIENCE_SECONDS
+from tests.harness.timing import PATIENCE_SECONDS
 
 PASSWORD = "correct horse battery staple"
 NEW = {"new_password1": "another long sentence", "new_password2": "another long sentence"}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent
-from tests.processes import Site
+from tests.harness.agents import Agent
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.faults.load import hold
+from tests.faults.idle_load import hold
 
 
 def test_a_thousand_pages_and_five_hundred_agents_cost_nothing_that_grows(tmp_path: Path) -> None:

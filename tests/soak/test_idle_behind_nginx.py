@@ -9,9 +9,9 @@ from time import sleep
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.nginx import Deployment, SecurePerson, deployment, read_until
-from tests.timing import Stopwatch
+from tests.harness.agents import Agent
+from tests.harness.nginx import Deployment, SecurePerson, deployment, read_until
+from tests.harness.timing import Stopwatch, eventually
 
 # Longer than the patience of anything on the way; SOAK_SECONDS=60 is enough to try the test itself.
 QUIET_SECONDS = float(os.environ.get("SOAK_SECONDS") or 600)

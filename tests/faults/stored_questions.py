@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tests.actors import Agent
+from tests.harness.agents import Agent
 
 
 def questions(agent: Agent) -> list[Any]:

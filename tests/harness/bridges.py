@@ -8,9 +8,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.actors import Agent, Person
-from tests.processes import Site, free_port, run_manage
-from tests.prototypes import Population, copied
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.prototypes import Population, copy_of_prototype
+from tests.harness.sites import Site, free_port, run_manage
 
 # One for all processes of a test run: they share the people.
 PASSWORD = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_urlsafe(12)
@@ -57,7 +58,7 @@ def populate(environment: dict[str, str], open_rooms: list[str]) -> dict[str, st
     return keys
 
 
-class World:
+class Bridge:
     def __init__(
         self,
         environment: dict[str, str],
@@ -136,13 +137,13 @@ class World:
 
 
 @contextmanager
-def world(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator[World]:
+def running_bridge(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator[Bridge]:
     """`embedded`: one process, SQLite. `scaled`: two processes, PostgreSQL and Redis."""
     with ExitStack() as stack:
-        environment, population = stack.enter_context(copied(kind, open_rooms, data, populate))
+        environment, population = stack.enter_context(copy_of_prototype(kind, open_rooms, data, populate))
         sites: list[Site] = []
         # By the list, not by its members: a test may put a restarted process in another's place.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
             sites.append(Site(environment | {"PORT": str(free_port())}))
-        yield World(environment, sites, open_rooms, population)
+        yield Bridge(environment, sites, open_rooms, population)

@@ -4,7 +4,7 @@ from gettext import GNUTranslations
 from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 CATALOGUES = [ROOT / "rooms/locale/de/LC_MESSAGES/django.po", ROOT / "locale/de/LC_MESSAGES/django.po"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.once import VARIABLE
+from tests.harness.shared_folder import FOLDER_VARIABLE
 
 # Folders whose tests all start real processes or browsers.
 PROCESS_FOLDERS = frozenset({"agents", "browser", "faults", "live", "portal"})
@@ -80,7 +80,7 @@ def may_be_repeated(report: pytest.TestReport | pytest.CollectReport) -> bool:
 
 def passes_alone(root: Path, node_id: str) -> bool:
     """Whether this one test passes in a process of its own, with prototypes of its own."""
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    environment = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", node_id]
     try:
         done = subprocess.run(

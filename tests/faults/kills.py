@@ -12,11 +12,12 @@ from threading import Event
 from typing import Any
 
 from bridge_client import Answered, Client
-from tests.actors import Agent, Person
-from tests.faults.figures import kind_of, spread, tell
-from tests.faults.sites import Downtime, Killable
-from tests.faults.stored import answers_by_question, questions
-from tests.world import PEOPLE
+from tests.faults.restarts import Downtime, RestartableBridge
+from tests.faults.stored_questions import answers_by_question, questions
+from tests.harness.agents import Agent
+from tests.harness.bridges import PEOPLE
+from tests.harness.figures import percentiles, report, setup_of
+from tests.harness.people import Person
 
 OPTIONS = ["PostgreSQL", "SQLite"]
 AGENTS = 8
@@ -46,7 +47,7 @@ class Asked:
 class Round:
     """What everybody was told between the first kill and the last restart."""
 
-    bridge: Killable
+    bridge: RestartableBridge
     chance: random.Random
     name: str
     asked: dict[str, Asked] = field(default_factory=dict)
@@ -172,7 +173,7 @@ def until_told(post: Callable[[], Any]) -> Any:
     raise AssertionError("the site did not come back")
 
 
-def kill_again_and_again(bridge: Killable, kills: int, seed: int) -> None:
+def kill_repeatedly(bridge: RestartableBridge, kills: int, seed: int) -> None:
     """Nothing that was confirmed is lost or doubled, and every agent has its answer soon after a restart."""
     started = time.monotonic()
     chance = random.Random(seed)
@@ -186,10 +187,10 @@ def kill_again_and_again(bridge: Killable, kills: int, seed: int) -> None:
         waits += last.check(agents)
         asked += len(last.asked)
         lost_replies += sum(1 for one in last.asked.values() if not one.winner)
-    tell(
-        f"kill -9, {kind_of(bridge)}, seed {seed}: {kills} kills in {time.monotonic() - started:.0f} s, "
+    report(
+        f"kill -9, {setup_of(bridge)}, seed {seed}: {kills} kills in {time.monotonic() - started:.0f} s, "
         f"{asked} questions asked and answered once each, {lost_replies} of them with a lost reply, "
-        f"agents had theirs after {spread(waits)}"
+        f"agents had theirs after {percentiles(waits)}"
     )
     assert max(waits) < ARRIVAL_SECONDS
     bridge.check_audit()

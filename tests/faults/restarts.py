@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-from tests.processes import Site, clean_environment, free_port, run_manage
-from tests.prototypes import copied
-from tests.world import World, populate
+from tests.harness.bridges import Bridge, populate
+from tests.harness.prototypes import copy_of_prototype
+from tests.harness.sites import Site, clean_environment, free_port, run_manage
 
 
 class LoggedSite(Site):
@@ -42,7 +42,7 @@ class Downtime:
     ready_at: float
 
 
-class Killable(World):
+class RestartableBridge(Bridge):
     """A bridge whose processes come and go."""
 
     def kill_and_start_again(self, numbers: list[int]) -> list[Downtime]:
@@ -67,20 +67,20 @@ class Killable(World):
 
 
 @contextmanager
-def killable(
+def restartable_bridge(
     kind: str, data: Path, rooms: list[str], settings: dict[str, str] | None = None, **variables: str
-) -> Iterator[Killable]:
-    """`embedded` or `scaled`, as in `tests.world`; `variables` may name other servers than the shared."""
+) -> Iterator[RestartableBridge]:
+    """`embedded` or `scaled` as in `running_bridge`; `variables` may name servers of its own."""
     with ExitStack() as stack:
         population = None
         if variables:
             environment = clean_environment(data) | variables
         else:
-            environment, population = stack.enter_context(copied(kind, rooms, data, populate))
+            environment, population = stack.enter_context(copy_of_prototype(kind, rooms, data, populate))
         environment |= settings or {}
         sites: list[Site] = []
         # By the list, not by its members: others take their place.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
             sites.append(LoggedSite(environment | {"PORT": str(free_port())}))
-        yield Killable(environment, sites, rooms, population)
+        yield RestartableBridge(environment, sites, rooms, population)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.processes import Site
+from tests.harness.sites import Site
 
 
 def threads(site: Site) -> int:

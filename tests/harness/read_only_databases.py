@@ -9,7 +9,7 @@ from django.db import connection
 from psycopg import sql
 
 from rooms.database import last_writes
-from tests.processes import name_of_database
+from tests.harness.databases import name_of_database
 
 READ_ONLY = {
     "sqlite": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),

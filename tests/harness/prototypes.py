@@ -8,15 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.once import made_once, shared_folder
-from tests.processes import (
-    Site,
-    clean_environment,
-    drop_database,
-    name_of_database,
-    new_database,
-    postgres_and_redis_urls,
-)
+from tests.harness.databases import drop_database, name_of_database, new_database, postgres_and_redis_urls
+from tests.harness.shared_folder import made_once, shared_folder
+from tests.harness.sites import Site, clean_environment
 
 
 @dataclass(frozen=True)
@@ -33,7 +27,7 @@ DATABASE = "database-url"
 
 
 @contextmanager
-def copied(
+def copy_of_prototype(
     kind: str, rooms: list[str], data: Path, populate: Callable[[dict[str, str], list[str]], dict[str, str]]
 ) -> Iterator[tuple[dict[str, str], Population]]:
     """The environment of a site with people and these rooms that runs no process, and who lives there."""

@@ -19,10 +19,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bridge_client import Answered, Client
-from tests.actors import Agent, EventStream, Person, eventually, opened
-from tests.faults.stored import answers_by_question, questions
-from tests.processes import Reply, Site
-from tests.world import PEOPLE, World
+from tests.faults.stored_questions import answers_by_question, questions
+from tests.harness.agents import Agent
+from tests.harness.bridges import PEOPLE, Bridge
+from tests.harness.http import EventStream, Reply, open_response
+from tests.harness.people import Person
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 OPTIONS = ["PostgreSQL", "SQLite"]
 AGENTS_PER_SITE = 4
@@ -82,8 +85,8 @@ class Page:
 
 
 @dataclass
-class Everyday:
-    bridge: World
+class Traffic:
+    bridge: Bridge
     told: list[Told] = field(default_factory=list)
     asked: dict[str, Asked] = field(default_factory=dict)
     pages: list[Page] = field(default_factory=list)
@@ -131,7 +134,7 @@ class Everyday:
         count = 0
         while not self._is_over.is_set():
             key = f"{name}.{count}"
-            body = agent.question(questions=[{"question": key, "options": OPTIONS}])
+            body = agent.question_body(questions=[{"question": key, "options": OPTIONS}])
             headers = agent.headers() | {"Idempotency-Key": key}
             path = f"{agent.path}/questions"
             reply = self._until_done("ask", agent.site, path, json.dumps(body), headers)
@@ -191,7 +194,10 @@ class Everyday:
         while not self._is_at_rest.is_set():
             headers = {"Cookie": f"sessionid={person.cookies['sessionid']}"}
             path = f"/rooms/{self.room.room}/stream?since={page.cursor}"
-            with suppress(OSError, HTTPException), opened(person.site, path, headers) as (response, sock):
+            with (
+                suppress(OSError, HTTPException),
+                open_response(person.site, path, headers) as (response, sock),
+            ):
                 self.told.append(Told("stream", response.status, "", time.monotonic(), 0))
                 if response.status == 200:
                     page.connected = sock

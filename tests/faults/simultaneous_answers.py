@@ -7,19 +7,20 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Barrier
 from typing import Any
 
-from tests.actors import Agent, Person
-from tests.faults.figures import kind_of, tell
-from tests.faults.held import cpu_seconds
-from tests.faults.stored import answers_by_question
+from tests.faults.stored_questions import answers_by_question
 from tests.faults.tabs import Tab, open_tabs
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.figures import report, setup_of
+from tests.harness.people import Person
+from tests.harness.resources import cpu_seconds
 
 # Of each question: so many clicks at once.
 CLICKS = 50
 OPTIONS = ["PostgreSQL", "SQLite"]
 
 
-def click_all_at_once(bridge: World, agent: Agent, people: list[Person], count: int) -> None:
+def click_all_at_once(bridge: Bridge, agent: Agent, people: list[Person], count: int) -> None:
     """Every question has one answer, and everybody who came too late is told whose.
 
     Who clicked the same in another tab is told that it is theirs.
@@ -48,14 +49,14 @@ def click_all_at_once(bridge: World, agent: Agent, people: list[Person], count: 
                 assert (status, named) == (409, expected)
     assert statuses[409] == count * (CLICKS - 1) - repeated
     assert answers_by_question(agent) == {question["id"]: 1 for question in questions}
-    tell(
-        f"one winner, {kind_of(bridge)}: {CLICKS} clicks on each of {count} questions in {seconds:.1f} s "
+    report(
+        f"one winner, {setup_of(bridge)}: {CLICKS} clicks on each of {count} questions in {seconds:.1f} s "
         f"({cpu:.1f} s of the site's CPU), "
         f"{count} answers, {repeated:,} repeated, {statuses[409]:,} refused, nothing else ({dict(statuses)})"
     )
 
 
-def vote_all_at_once(bridge: World, agent: Agent, people: list[Person], count: int) -> None:
+def vote_all_at_once(bridge: Bridge, agent: Agent, people: list[Person], count: int) -> None:
     """Every question is decided once, by people who agree, each counted once; whoever is late is told so."""
     needed = 3
     care = {"votes": needed, "undo_seconds": 1}
@@ -71,8 +72,8 @@ def vote_all_at_once(bridge: World, agent: Agent, people: list[Person], count: i
         assert settled["answer"]["by"]["username"] == voters[-1]
     assert answers_by_question(agent) == {question["id"]: 1 for question in questions}
     statuses = Counter(status for clicks in replies for status, _ in clicks)
-    tell(
-        f"votes, {kind_of(bridge)}: {CLICKS} clicks on each of {count} questions, {needed} have to agree: "
+    report(
+        f"votes, {setup_of(bridge)}: {CLICKS} clicks on each of {count} questions, {needed} have to agree: "
         f"{count} answers, {statuses[409]:,} came too late ({dict(statuses)})"
     )
 

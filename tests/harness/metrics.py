@@ -2,7 +2,8 @@
 
 import re
 
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.sites import Site
 
 TOKEN = "a-token-of-the-monitoring"
 

@@ -9,7 +9,7 @@ from rooms.conf import setting
 from rooms.database import in_database
 
 
-async def all_threads_without_connections() -> None:
+async def close_pool_connections() -> None:
     """The whole pool is there, and none of its threads has a connection left."""
     threads = setting("DATABASE_THREADS")
     barrier = threading.Barrier(threads)

@@ -9,10 +9,10 @@ from channels.layers import InMemoryChannelLayer
 
 from bridge.settings import *  # noqa: F403
 
-CHANNEL_LAYERS = {"default": {"BACKEND": "tests.faults.deaf.DeafLayer"}}
+CHANNEL_LAYERS = {"default": {"BACKEND": "tests.faults.dropping_channel_layer.DroppingLayer"}}
 
 
-class DeafLayer(InMemoryChannelLayer):
+class DroppingLayer(InMemoryChannelLayer):
     """Says nothing to anybody."""
 
     async def send(self, channel: str, message: dict[str, Any]) -> None:

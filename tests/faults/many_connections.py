@@ -17,7 +17,7 @@ POLL_SECONDS = 50
 Client = Callable[["asyncio.Future[None]"], Coroutine[Any, Any, None]]
 
 
-class Crowd:
+class ManyConnections:
     """Who is there, what they have seen, and what they were told at the end."""
 
     def __init__(self, port: int) -> None:
@@ -147,8 +147,8 @@ async def _read_reply(reader: asyncio.StreamReader) -> tuple[int, str]:
 
 
 @contextmanager
-def crowd_at(port: int) -> Iterator[Crowd]:
-    crowd = Crowd(port)
+def connections_to(port: int) -> Iterator[ManyConnections]:
+    crowd = ManyConnections(port)
     thread = Thread(target=crowd.run, daemon=True)
     thread.start()
     try:

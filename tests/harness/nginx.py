@@ -14,18 +14,14 @@ from typing import IO
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.client.certificates import make_certificate
-from tests.metrics import TOKEN, value
-from tests.processes import (
-    ROOT,
-    START_SECONDS,
-    Site,
-    clean_environment,
-    free_port,
-    postgres_and_redis_urls,
-)
-from tests.world import PASSWORD, PEOPLE, World
+from tests.harness.agents import Agent
+from tests.harness.bridges import PASSWORD, PEOPLE, Bridge
+from tests.harness.certificates import make_certificate
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.metrics import TOKEN, value
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.timing import eventually
 
 NAME = "localhost"
 PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "ALLOWED_HOSTS": NAME, "METRICS_TOKEN": TOKEN}
@@ -63,7 +59,7 @@ def nginx_program() -> str:
     return found
 
 
-class Front:
+class Nginx:
     """A running nginx with our configuration; for actors it is a site."""
 
     def __init__(self, folder: Path, upstream_ports: Sequence[int], static: Path) -> None:
@@ -160,7 +156,7 @@ class SecurePerson(Person):
 class Deployment:
     """Two processes in production settings on one PostgreSQL and Redis, and nginx in front of them."""
 
-    def __init__(self, bridge: World, front: Front) -> None:
+    def __init__(self, bridge: Bridge, front: Nginx) -> None:
         self.bridge = bridge
         self.front = front
 
@@ -202,8 +198,8 @@ def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2):
             sites.append(Site(environment | {"PORT": str(free_port())}))
-        bridge = World(environment, sites, [f"room-{number:02}" for number in range(rooms)])
-        front = Front(folder / "nginx", [site.port for site in sites], data / "static")
+        bridge = Bridge(environment, sites, [f"room-{number:02}" for number in range(rooms)])
+        front = Nginx(folder / "nginx", [site.port for site in sites], data / "static")
         stack.callback(front.end)
         yield Deployment(bridge, front)
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.actors import Agent, eventually
-from tests.faults import held
-from tests.faults.crowd import Crowd, crowd_at
-from tests.faults.figures import spread, tell
-from tests.processes import Site
-from tests.world import PEOPLE, World, world
+from tests.faults.many_connections import ManyConnections, connections_to
+from tests.harness import resources
+from tests.harness.agents import Agent
+from tests.harness.bridges import PEOPLE, Bridge, running_bridge
+from tests.harness.figures import percentiles, report
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 # Of its own: below the rate of asks that one key may have.
 QUESTIONS_PER_ROOM = 250
@@ -40,11 +41,11 @@ class Sample:
 def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds: float) -> None:
     """Constant while they stay, released when they leave, and told to come back when the process stops."""
     rooms = [f"room-{number}" for number in range(1 + -(-waits // QUESTIONS_PER_ROOM))]
-    with world("embedded", folder, rooms) as bridge, crowd_at(bridge.site.port) as crowd:
+    with running_bridge("embedded", folder, rooms) as bridge, connections_to(bridge.site.port) as crowd:
         busy = bridge.agent()
         everybody = Everybody(bridge, crowd, streams, waits)
         start_all_threads(busy, folder / "ask-bridge.sqlite3")
-        sockets = held.sockets(bridge.site)
+        sockets = resources.sockets(bridge.site)
         everybody.come()
 
         samples, clicks = [], []
@@ -59,7 +60,7 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
 
         crowd.leave()
         left_at = time.monotonic()
-        eventually(lambda: held.sockets(bridge.site) <= sockets + SPARE_SOCKETS, RELEASE_SECONDS)
+        eventually(lambda: resources.sockets(bridge.site) <= sockets + SPARE_SOCKETS, RELEASE_SECONDS)
         eventually(lambda: not everybody.active_agents(), RELEASE_SECONDS)
         released_after = time.monotonic() - left_at
         after = sample(bridge.site)
@@ -70,10 +71,10 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
 
     first, last = samples[0], samples[-1]
     growth = last.memory_bytes / first.memory_bytes - 1
-    tell(
+    report(
         f"load, SQLite: {streams} streams and {waits} waits for {seconds:.0f} s: {first.threads} threads, "
         f"{first.database_handles} database handles, {first.memory_bytes / 2**20:.0f} MiB "
-        f"({growth:+.1%}), {seen:,} events, click to agent {spread(clicks)}; "
+        f"({growth:+.1%}), {seen:,} events, click to agent {percentiles(clicks)}; "
         f"released after {released_after:.1f} s; stopped after {stopped_after:.1f} s, "
         f"waits {dict(crowd.last_words)}, {crowd.streams_ended} streams ended"
     )
@@ -90,7 +91,7 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
 class Everybody:
     """Pages of a few people, and agents that each wait for a question of their own."""
 
-    def __init__(self, bridge: World, crowd: Crowd, streams: int, waits: int) -> None:
+    def __init__(self, bridge: Bridge, crowd: ManyConnections, streams: int, waits: int) -> None:
         self.bridge, self.crowd, self.streams = bridge, crowd, streams
         self.cookies = [bridge.person(username).cookies["sessionid"] for username in PEOPLE]
         self.questions: list[tuple[Agent, Any]] = []
@@ -117,7 +118,7 @@ class Everybody:
         return waiting
 
 
-def click_to_agent(agent: Agent, bridge: World) -> float:
+def click_to_agent(agent: Agent, bridge: Bridge) -> float:
     """One question from ask to answer in the middle of all this; every page sees it."""
     question = agent.ask()
     with agent.waiting(question["id"]) as wait:
@@ -136,14 +137,14 @@ def start_all_threads(agent: Agent, database: Path) -> None:
     paths = [f"{agent.path}/questions", f"{agent.path}/questions?wait=0.1"] * ASKS_AT_ONCE
     with ThreadPoolExecutor(len(paths)) as pool, closing(sqlite3.connect(database)) as held_up:
         held_up.execute("BEGIN IMMEDIATE")
-        asks = [pool.submit(agent.call, "POST", path, agent.question()) for path in paths]
+        asks = [pool.submit(agent.call, "POST", path, agent.question_body()) for path in paths]
         time.sleep(HELD_UP_SECONDS)
         held_up.rollback()
     assert {ask.result().status for ask in asks} == {201}
 
 
 def sample(site: Site) -> Sample:
-    return Sample(held.threads(site), held.database_handles(site), held.memory_bytes(site))
+    return Sample(resources.threads(site), resources.database_handles(site), resources.memory_bytes(site))
 
 
 def stop(site: Site) -> tuple[float, str]:

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Names the folder to the processes that a test run starts for its tests.
-VARIABLE = "TEST_RUN_FOLDER"
+FOLDER_VARIABLE = "TEST_RUN_FOLDER"
 
 
 def shared_folder() -> Path:
     """Of all processes of this test run; the first one makes it, and removes it in the end."""
-    if VARIABLE not in os.environ:
-        os.environ[VARIABLE] = tempfile.mkdtemp(prefix="ask-bridge-tests-")
-        atexit.register(shutil.rmtree, os.environ[VARIABLE], ignore_errors=True)
-    return Path(os.environ[VARIABLE])
+    if FOLDER_VARIABLE not in os.environ:
+        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="ask-bridge-tests-")
+        atexit.register(shutil.rmtree, os.environ[FOLDER_VARIABLE], ignore_errors=True)
+    return Path(os.environ[FOLDER_VARIABLE])
 
 
 @contextmanager
