@@ -9,14 +9,8 @@ import pytest
 from tests.agents.claude import Claude
 from tests.agents.scripted_model import Json, ScriptedModel, Turn
 from tests.harness.agents import Agent
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.people import Person
-
-
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge("embedded", tmp_path_factory.mktemp("agents") / "data") as running:
-        yield running
 
 
 @pytest.fixture

@@ -6,17 +6,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import PASSWORD, Bridge, running_bridge
+from tests.harness.bridges import PASSWORD, Bridge
 from tests.harness.chromium import violations_in
 from tests.harness.pages import mark_open_streams, wait_for_stream
 
 expect.set_options(timeout=10_000)
-
-
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge("embedded", tmp_path_factory.mktemp("browser") / "data") as running:
-        yield running
 
 
 @pytest.fixture
@@ -48,11 +42,6 @@ def open_browser(
     for context in contexts:
         context.close()
     assert errors == []
-
-
-@pytest.fixture
-def agent(bridge: Bridge) -> Agent:
-    return bridge.agent()
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """WCAG 2.2 AA in every state, both colour schemes, on phone and desk: what axe finds, and what it cannot."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.gallery import LONG_WORD, Gallery
 from tests.harness.accessibility import expect_no_problems
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
@@ -28,11 +27,8 @@ FOCUS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    """One of our own: what is in its inbox is what this file puts there."""
-    with running_bridge("embedded", tmp_path_factory.mktemp("access") / "data", ["ops", "docs"]) as running:
-        yield running
+# Its own: the inbox has only the questions of this file.
+pytestmark = pytest.mark.bridge(rooms=("ops", "docs"))
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +36,9 @@ def gallery(bridge: Bridge) -> Gallery:
     return Gallery(bridge.agent(), bridge)
 
 
+@pytest.mark.bridge(rooms=("ops",), scope="function")
 class TestQuiet:
     """A bridge on which nothing has happened yet."""
-
-    @pytest.fixture
-    def bridge(self, tmp_path: Any) -> Iterator[Bridge]:
-        with running_bridge("embedded", tmp_path / "data", ["ops"]) as running:
-            yield running
 
     def test_the_inbox_and_a_room_without_questions(self, open_browser: OpenBrowser) -> None:
         page = open_browser().new_page()

@@ -5,18 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.pages import wait_for_stream
 from tests.harness.read_only_databases import set_read_only
 
-
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    """On a PostgreSQL of its own, in place of the one that all other tests share."""
-    with running_bridge(
-        "scaled", tmp_path_factory.mktemp("refusing") / "data", ["room-00", "room-01"]
-    ) as running:
-        yield running
+# On a PostgreSQL of its own: the tests make it read-only.
+pytestmark = pytest.mark.bridge(kinds=("scaled",), rooms=("room-00", "room-01"))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.harness.accessibility import expect_no_problems
 from tests.harness.agents import Agent
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
@@ -23,16 +23,16 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    """One of our own: its history is what this file puts there."""
-    with running_bridge("embedded", tmp_path_factory.mktemp("history") / "data", ["ops", "docs"]) as running:
-        agent = running.agent()
-        for text, label in ASKED.items():
-            question = ask(agent, text, label)
-            running.person("ben").answer(question, label)
-        running.agent()
-        yield running
+# Its own: the history has only the questions of this file.
+pytestmark = pytest.mark.bridge(rooms=("ops", "docs"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def answered(bridge: Bridge) -> None:
+    agent = bridge.agent()
+    for text, label in ASKED.items():
+        question = ask(agent, text, label)
+        bridge.person("ben").answer(question, label)
 
 
 def ask(agent: Agent, text: str, label: str = "Yes") -> Any:

@@ -14,27 +14,20 @@ import pytest
 from bridge_client import Client
 from tests.client.loopback import Front
 from tests.harness.agents import Agent
+from tests.harness.bridge_fixture import numbered
 from tests.harness.bridges import Bridge, running_bridge
 from tests.harness.people import Person
 from tests.harness.sites import ROOT
 from tests.harness.timing import PATIENCE_SECONDS
 
-# One for each test, with plenty to spare.
-ROOMS = [f"room-{number:03}" for number in range(500)]
 # A command ends by itself long before; a test that needs longer has found something.
 COMMAND_SECONDS = 60
-
-
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge("embedded", tmp_path_factory.mktemp("client") / "data", ROOMS) as running:
-        yield running
 
 
 @pytest.fixture
 def own_bridge(tmp_path: Path) -> Iterator[Bridge]:
     """One that a test may stop and start again."""
-    with running_bridge("embedded", tmp_path / "data", ROOMS[:5]) as running:
+    with running_bridge("embedded", tmp_path / "data", list(numbered(5))) as running:
         yield running
 
 

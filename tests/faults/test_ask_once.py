@@ -28,11 +28,6 @@ TOOL_USE = {"session_id": "8f0c", "tool_use_id": "toolu_abc"}
 
 
 @pytest.fixture
-def agent(bridge: Bridge) -> Agent:
-    return bridge.agent()
-
-
-@pytest.fixture
 def person(bridge: Bridge) -> Person:
     return bridge.person()
 

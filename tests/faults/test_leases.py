@@ -10,23 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.proxy import proxy_to
 from tests.harness.sites import ROOT
 from tests.harness.timing import eventually
 
 MARKED_SECONDS = 60
 
-
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge("embedded", tmp_path_factory.mktemp("leases") / "data") as running:
-        yield running
-
-
-@pytest.fixture
-def agent(bridge: Bridge) -> Agent:
-    return bridge.agent()
+pytestmark = pytest.mark.bridge()
 
 
 def command(agent: Agent, port: int) -> "subprocess.Popen[bytes]":

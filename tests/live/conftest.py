@@ -1,23 +1,12 @@
 """Every test here runs twice: embedded, and scaled out with the agent and the people on two processes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import MEMBER, PEOPLE, Bridge, running_bridge
+from tests.harness.bridges import MEMBER, Bridge
 from tests.harness.people import Person, Visitor
-
-
-@pytest.fixture(scope="module", params=["embedded", "scaled"])
-def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge(request.param, tmp_path_factory.mktemp(request.param) / "data") as running:
-        yield running
-
-
-@pytest.fixture
-def agent(bridge: Bridge) -> Agent:
-    return bridge.agent()
 
 
 @pytest.fixture
@@ -43,11 +32,6 @@ def person(bridge: Bridge, agent: Agent) -> Person:
 def member(bridge: Bridge) -> Person:
     """The one member of every private room."""
     return bridge.person(MEMBER)
-
-
-@pytest.fixture
-def people(bridge: Bridge) -> list[Person]:
-    return [bridge.person(username) for username in PEOPLE]
 
 
 @pytest.fixture

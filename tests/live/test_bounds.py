@@ -1,24 +1,18 @@
 """How much one agent or person can hold open: bounded, and refused with a time to come back."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridges import Bridge
 from tests.harness.timing import eventually
 
 POPULAR = 100  # WAITS_PER_QUESTION
 LISTENERS = 100  # LISTENERS_PER_KEY
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge(
-        "embedded", tmp_path_factory.mktemp("bounds") / "data", ["room-00", "room-01"]
-    ) as running:
-        yield running
+pytestmark = pytest.mark.bridge(rooms=("room-00", "room-01"))
 
 
 def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: Bridge) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.bridge_fixture import numbered
+from tests.harness.bridges import Bridge
 from tests.harness.http import Reply
 from tests.harness.people import Person
 from tests.harness.sites import Site
@@ -27,17 +28,8 @@ ORDINARY_GROWTH = 16 * MEBIBYTE
 PROMPT_SECONDS = 1.5
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    """A process of its own: these tests watch its memory."""
-    rooms = [f"room-{number:02}" for number in range(48)]
-    with running_bridge("embedded", tmp_path_factory.mktemp("limits") / "data", rooms) as running:
-        yield running
-
-
-@pytest.fixture
-def agent(bridge: Bridge) -> Agent:
-    return bridge.agent()
+# A process of its own: these tests watch its memory.
+pytestmark = pytest.mark.bridge(rooms=numbered(48))
 
 
 def memory_of(site: Site, kind: str = "VmRSS") -> int:

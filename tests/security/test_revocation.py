@@ -1,12 +1,13 @@
 """Who loses access loses it at once for new calls, and within half a minute for what is open."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.harness.agents import Agent
-from tests.harness.bridges import MEMBER, Bridge, running_bridge
+from tests.harness.bridge_fixture import BOTH
+from tests.harness.bridges import MEMBER, Bridge
 from tests.harness.people import Person
 from tests.harness.sites import run_manage
 
@@ -18,10 +19,7 @@ from rooms.models import AgentKey, Membership, Room
 """
 
 
-@pytest.fixture(scope="module", params=["embedded", "scaled"])
-def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
-    with running_bridge(request.param, tmp_path_factory.mktemp("revocation") / "data") as running:
-        yield running
+pytestmark = pytest.mark.bridge(kinds=BOTH)
 
 
 @pytest.fixture
