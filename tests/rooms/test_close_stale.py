@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from rooms import cards, lifecycle
 from rooms.models import Answer, AuditEntry, Membership, Question, Room
-from tests.rooms.test_waiting import let_lease_run_out
+from tests.rooms.test_wait_leases import let_lease_run_out
 
 DAY = timedelta(days=1)
 
