@@ -61,7 +61,7 @@ def test_sdk_callback_lets_other_tools_run(claude_with: WhichClaude, room: Agent
     assert (claude.project / "made-by-claude").exists()
 
 
-def test_sdk_callback_says_that_nobody_answered(claude_with: WhichClaude, room: Agent) -> None:
+def test_sdk_callback_says_that_no_one_answered(claude_with: WhichClaude, room: Agent) -> None:
     claude = claude_with(call := ask(DATABASE))
     callback = ask_bridge_can_use_tool(Client(address(room), room.key, room.room), timeout=0.5)
     with claude.in_sdk(callback):

@@ -1,4 +1,4 @@
-"""What the real client does with hooks, callbacks and keys: the ground that our own clients stand on."""
+"""What the real Claude Code does with hooks, callbacks and keys: our clients rely on it."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ DATABASE = question("Which database?", "PostgreSQL", "SQLite")
 CACHE = question("Which cache?", "Redis", "None")
 TOPPINGS = question("Which toppings?", "Cheese", "Ham", "Olives", multi=True)
 
-# Without it `claude -p` has no AskUserQuestion; with hooks that answer, nobody is prompted.
+# Without it `claude -p` has no AskUserQuestion; with hooks that answer, there is no prompt.
 MAY_ASK = ("--permission-prompt-tool", "stdio")
 
 

@@ -47,7 +47,7 @@ def hooked(claude_with: WhichClaude, room: Agent, kind: str) -> Callable[..., Cl
 
 
 def the_question(room: Agent) -> Json:
-    """The one that is open in the room, as soon as somebody waits for it."""
+    """The open question of the room, as soon as a client waits for it."""
     return eventually(
         lambda: next((q for q in room.open_questions() if q["agent"]["active"]), None), seconds=30
     )
@@ -174,7 +174,7 @@ def test_parallel_calls_are_two_cards(hooked: Callable[..., Claude], room: Agent
         assert '"Which database?"="PostgreSQL"' in claude.script.result_of(database)
 
 
-def test_nobody_in_time_opens_the_dialog_and_the_card_stays(
+def test_no_answer_in_time_opens_the_dialog_and_the_card_stays(
     hooked: Callable[..., Claude], room: Agent, ana: Person
 ) -> None:
     claude = hooked(call := ask(DATABASE), timeout=1)
@@ -188,8 +188,8 @@ def test_nobody_in_time_opens_the_dialog_and_the_card_stays(
 def test_a_bridge_that_is_down_leaves_the_dialog_as_it_was(
     claude_with: WhichClaude, room: Agent, kind: str
 ) -> None:
-    nobody = Agent(room.site, room.room, room.key)
-    settings = hooks(kind, nobody, "PreToolUse", timeout=5)
+    unanswered = Agent(room.site, room.room, room.key)
+    settings = hooks(kind, unanswered, "PreToolUse", timeout=5)
     for event in settings["hooks"]["PreToolUse"]:
         for each in event["hooks"]:
             each["url"] = "http://127.0.0.1:9/api/v1/rooms/none/hooks/claude-code"

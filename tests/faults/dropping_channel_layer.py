@@ -1,6 +1,6 @@
-"""A channel layer that takes every message and delivers none, and the site's settings with it.
+"""Settings with a channel layer that accepts all messages and delivers none.
 
-The worst that a broken Redis, a full queue or a lost subscription can do.
+The worst effect of a broken Redis, a full queue or a lost subscription.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "tests.faults.dropping_channel_layer.Dr
 
 
 class DroppingLayer(InMemoryChannelLayer):
-    """Says nothing to anybody."""
+    """Delivers no message."""
 
     async def send(self, channel: str, message: dict[str, Any]) -> None:
         pass

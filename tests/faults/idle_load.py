@@ -1,4 +1,4 @@
-"""Many pages and many agents on one process for a long time: they cost sockets, and nothing that grows."""
+"""Many open pages and waiting agents on one process for a long time: they cost sockets, and nothing grows."""
 
 import sqlite3
 import time
@@ -16,18 +16,18 @@ from tests.harness.figures import percentiles, report
 from tests.harness.sites import Site
 from tests.harness.timing import eventually
 
-# Of its own: below the rate of asks that one key may have.
+# Below the rate limit of asks of one key.
 QUESTIONS_PER_ROOM = 250
-# So that whoever clicks stays below it, too, however quick the site is.
+# Keeps the clicks below the rate limit, too.
 PAUSE_SECONDS = 0.12
-# How long people and agents who left may still cost anything.
+# The time in which resources of closed connections are released.
 RELEASE_SECONDS = 5
 STOP_SECONDS = 5
 MEMORY_GROWTH = 0.1
-# More than a process has threads of each kind, and longer than it needs to begin them.
+# More than a process has threads of each kind, and longer than it takes to start them.
 ASKS_AT_ONCE = 16
 HELD_UP_SECONDS = 1
-# Connections that the test's own requests leave behind for a moment.
+# Connections of the test's own requests that close a moment later.
 SPARE_SOCKETS = 5
 
 
@@ -39,14 +39,14 @@ class Sample:
 
 
 def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds: float) -> None:
-    """Constant while they stay, released when they leave, and told to come back when the process stops."""
+    """Resources stay constant while connections are open, and are released with them; a stop replies 503."""
     rooms = [f"room-{number}" for number in range(1 + -(-waits // QUESTIONS_PER_ROOM))]
-    with running_bridge("embedded", folder, rooms) as bridge, connections_to(bridge.site.port) as crowd:
+    with running_bridge("embedded", folder, rooms) as bridge, connections_to(bridge.site.port) as connections:
         busy = bridge.agent()
-        everybody = Everybody(bridge, crowd, streams, waits)
+        clients = IdleClients(bridge, connections, streams, waits)
         start_all_threads(busy, folder / "ask-bridge.sqlite3")
         sockets = resources.sockets(bridge.site)
-        everybody.come()
+        clients.connect()
 
         samples, clicks = [], []
         started = time.monotonic()
@@ -55,19 +55,19 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
             time.sleep(PAUSE_SECONDS)
             if elapsed > warm_up_seconds:
                 samples.append(sample(bridge.site))
-        assert not crowd.last_words, "waits ended although nobody had answered"
-        seen = crowd.events
+        assert not connections.last_replies, "waits ended without an answer"
+        seen = connections.events
 
-        crowd.leave()
+        connections.leave()
         left_at = time.monotonic()
         eventually(lambda: resources.sockets(bridge.site) <= sockets + SPARE_SOCKETS, RELEASE_SECONDS)
-        eventually(lambda: not everybody.active_agents(), RELEASE_SECONDS)
+        eventually(lambda: not clients.active_agents(), RELEASE_SECONDS)
         released_after = time.monotonic() - left_at
         after = sample(bridge.site)
 
-        everybody.come()
+        clients.connect()
         stopped_after, errors = stop(bridge.site)
-        eventually(crowd.is_gone)
+        eventually(connections.is_empty)
 
     first, last = samples[0], samples[-1]
     growth = last.memory_bytes / first.memory_bytes - 1
@@ -76,23 +76,23 @@ def hold(folder: Path, streams: int, waits: int, warm_up_seconds: float, seconds
         f"{first.database_handles} database handles, {first.memory_bytes / 2**20:.0f} MiB "
         f"({growth:+.1%}), {seen:,} events, click to agent {percentiles(clicks)}; "
         f"released after {released_after:.1f} s; stopped after {stopped_after:.1f} s, "
-        f"waits {dict(crowd.last_words)}, {crowd.streams_ended} streams ended"
+        f"waits {dict(connections.last_replies)}, {connections.streams_ended} streams ended"
     )
     kept = {(one.threads, one.database_handles) for one in samples}
     assert kept == {(after.threads, after.database_handles)}, kept
     assert growth < MEMORY_GROWTH
     assert stopped_after < STOP_SECONDS
-    assert crowd.last_words == {(503, "1"): waits}
-    assert crowd.streams_ended == streams
+    assert connections.last_replies == {(503, "1"): waits}
+    assert connections.streams_ended == streams
     assert errors == "", errors
     assert seen >= streams * len(clicks)
 
 
-class Everybody:
+class IdleClients:
     """Pages of a few people, and agents that each wait for a question of their own."""
 
-    def __init__(self, bridge: Bridge, crowd: ManyConnections, streams: int, waits: int) -> None:
-        self.bridge, self.crowd, self.streams = bridge, crowd, streams
+    def __init__(self, bridge: Bridge, connections: ManyConnections, streams: int, waits: int) -> None:
+        self.bridge, self.connections, self.streams = bridge, connections, streams
         self.cookies = [bridge.person(username).cookies["sessionid"] for username in PEOPLE]
         self.questions: list[tuple[Agent, Any]] = []
         while len(self.questions) < waits:
@@ -100,9 +100,9 @@ class Everybody:
                 agent = bridge.agent()
             self.questions.append((agent, agent.ask()))
 
-    def come(self) -> None:
-        self.crowd.open_streams(self.cookies, self.streams)
-        self.crowd.open_waits([(agent.key, question["id"]) for agent, question in self.questions])
+    def connect(self) -> None:
+        self.connections.open_streams(self.cookies, self.streams)
+        self.connections.open_waits([(agent.key, question["id"]) for agent, question in self.questions])
         eventually(lambda: self.active_agents() == len(self.questions), seconds=60)
 
     def active_agents(self) -> int:
@@ -119,7 +119,7 @@ class Everybody:
 
 
 def click_to_agent(agent: Agent, bridge: Bridge) -> float:
-    """One question from ask to answer in the middle of all this; every page sees it."""
+    """Ask and answer one question under the load; each open page gets its events."""
     question = agent.ask()
     with agent.waiting(question["id"]) as wait:
         eventually(lambda: agent.read(question["id"])["agent"]["active"])
@@ -132,8 +132,8 @@ def click_to_agent(agent: Agent, bridge: Bridge) -> float:
 
 
 def start_all_threads(agent: Agent, database: Path) -> None:
-    """Threads begin when the others do not keep up, as while the database is held up; later none is new."""
-    # In the threads for requests, and in those for who waits.
+    """Start all threads of the pools by blocking the database, so that no new one appears later."""
+    # Both in the request pool and in the pool for waits.
     paths = [f"{agent.path}/questions", f"{agent.path}/questions?wait=0.1"] * ASKS_AT_ONCE
     with ThreadPoolExecutor(len(paths)) as pool, closing(sqlite3.connect(database)) as held_up:
         held_up.execute("BEGIN IMMEDIATE")
@@ -148,7 +148,7 @@ def sample(site: Site) -> Sample:
 
 
 def stop(site: Site) -> tuple[float, str]:
-    """How long it took to leave politely, and what it complained about in its life."""
+    """Seconds of a clean stop, and everything that the process wrote to stderr."""
     started = time.monotonic()
     code, errors = site.stop()
     assert code == 0

@@ -1,4 +1,4 @@
-"""Agents ask and wait, people answer, and all the while the site is killed and started again."""
+"""Agents ask and wait and people answer while the site is killed and restarted."""
 
 import random
 import time
@@ -21,13 +21,13 @@ from tests.harness.people import Person
 
 OPTIONS = ["PostgreSQL", "SQLite"]
 AGENTS = 8
-# After so many kills everybody comes to rest, and everything is checked.
+# After so many kills all clients finish, and everything is checked.
 KILLS_PER_ROUND = 10
-# The promise: after a restart, or after the answer if that is later.
+# The promised maximum after a restart, or after the answer if that is later.
 ARRIVAL_SECONDS = 5
-# Longer than all kills of a round: an agent that gives up here has lost its question.
+# Longer than all kills of a round: an agent that times out has lost its question.
 PATIENCE_SECONDS = 120
-# What somebody at a page does when "Could not send" appears: press again.
+# A person presses again when the page says "Could not send".
 PRESS_AGAIN_SECONDS = 0.05
 
 
@@ -45,7 +45,7 @@ class Asked:
 
 @dataclass
 class Round:
-    """What everybody was told between the first kill and the last restart."""
+    """All replies between the first kill and the last restart."""
 
     bridge: RestartableBridge
     chance: random.Random
@@ -71,7 +71,7 @@ class Round:
                 task.result(timeout=PATIENCE_SECONDS)
 
     def _kill_and_start_again(self, tasks: "list[Future[None]]") -> None:
-        # Whoever was cut off comes back within about a second of the restart, so kills hit all they do.
+        # Clients reconnect within about a second of the restart, so kills hit all kinds of requests.
         time.sleep(self.chance.uniform(0, 1))
         if self.chance.random() < 0.5:
             # While something is being written: before its commit, or between that and its reply.
@@ -80,7 +80,7 @@ class Round:
             time.sleep(self.chance.uniform(0, 0.02))
         for task in tasks:
             if task.done():
-                task.result()  # raises what went wrong
+                task.result()  # raises its exception
         numbers = list(range(len(self.bridge.sites)))
         victims = self.chance.choice([[number] for number in numbers] + [numbers])
         self.downtimes += self.bridge.kill_and_start_again(victims)
@@ -96,7 +96,7 @@ class Round:
             self._is_writing.set()
             asked = client.ask([prompt], agent=f"agent-{number}", idempotency_key=name)
             self.asked[name] = Asked(asked.id, agent.site.port)
-            for _ in range(1 + (count % 3 == 0)):  # two people go for every third one
+            for _ in range(1 + (count % 3 == 0)):  # two people answer every third one
                 self._to_answer.put((name, asked.data))
             self.asked[name].received = client.wait(asked.id, PATIENCE_SECONDS)
             self.asked[name].received_at = time.monotonic()
@@ -109,17 +109,17 @@ class Round:
                 name, question = self._to_answer.get(timeout=0.1)
             except Empty:
                 continue
-            # People take their time, so that kills hit waits that lasted a while; bounds the asks per minute.
+            # People take a while, so that kills also hit long waits; it also bounds the asks per minute.
             time.sleep(chance.choice([0, 0.1, 0.3, 1]))
             option = chance.randrange(2)
             self._is_writing.set()
             path = f"/rooms/{question['room']}/questions/{question['id']}/answer"
-            reply = until_told(lambda: person.post(path, {"choice-0": str(option)}))  # noqa: B023
+            reply = until_replied(lambda: person.post(path, {"choice-0": str(option)}))  # noqa: B023
             assert reply.status in (303, 409), reply.text
             asked = self.asked[name]
             asked.answered_at = min(asked.answered_at, time.monotonic())
             if reply.status == 303:
-                # Who sends the same answer again is told the same.
+                # The same answer sent again gets the same reply.
                 won = (person.username, OPTIONS[option])
                 assert asked.winner in (None, won), "two people were told that they were first"
                 asked.winner = won
@@ -129,7 +129,7 @@ class Round:
     # ---- afterwards
 
     def check(self, agents: list[Agent]) -> list[float]:
-        """Everything that was confirmed is there, once; how long each agent had to wait for its answer."""
+        """Each confirmed question and answer is stored once; how long each agent waited for its answer."""
         stored = [question for agent in agents for question in questions(agent)]
         mine = {question["id"]: question for question in stored if is_named(question, self.name)}
         names = Counter(question["questions"][0]["question"] for question in mine.values())
@@ -151,7 +151,7 @@ class Round:
     def _wait_seconds(self, asked: Asked) -> float:
         """After the answer, or after the return of the agent's own process if that was later."""
         returns = [
-            min(downtime.ready_at, asked.received_at)  # served before we had read that it serves
+            min(downtime.ready_at, asked.received_at)  # served before its start message was read
             for downtime in self.downtimes
             if downtime.port == asked.port and downtime.killed_at < asked.received_at
         ]
@@ -162,8 +162,8 @@ def is_named(question: Any, name: str) -> bool:
     return str(question["questions"][0]["question"]).startswith(f"{name}.")
 
 
-def until_told(post: Callable[[], Any]) -> Any:
-    """The reply to a form that is sent again for as long as there is none."""
+def until_replied(post: Callable[[], Any]) -> Any:
+    """Send the form again until there is a reply."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:
@@ -174,7 +174,7 @@ def until_told(post: Callable[[], Any]) -> Any:
 
 
 def kill_repeatedly(bridge: RestartableBridge, kills: int, seed: int) -> None:
-    """Nothing that was confirmed is lost or doubled, and every agent has its answer soon after a restart."""
+    """Nothing confirmed is lost or doubled, and each agent has its answer soon after a restart."""
     started = time.monotonic()
     chance = random.Random(seed)
     agents = [bridge.agent() for _ in range(AGENTS)]

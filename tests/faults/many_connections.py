@@ -1,4 +1,4 @@
-"""Hundreds of pages and agents that are just there: each a socket of its own, all in one thread."""
+"""Hundreds of open pages and waiting agents: a socket each, all in one thread."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-# Well below the backlog of the site: this is about many who stay, not about many who come at once.
+# Well below the listen backlog of the site: the test is about open connections, not about connecting.
 OPENING_AT_ONCE = 40
 OPEN_SECONDS = 180
 LEAVE_SECONDS = 30
@@ -18,14 +18,14 @@ Client = Callable[["asyncio.Future[None]"], Coroutine[Any, Any, None]]
 
 
 class ManyConnections:
-    """Who is there, what they have seen, and what they were told at the end."""
+    """Open connections, the number of their events, and their last replies."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.events = 0
         self.streams_ended = 0
         # The last reply to each wait: its status and Retry-After; 0 for a connection that just broke.
-        self.last_words: Counter[tuple[int, str]] = Counter()
+        self.last_replies: Counter[tuple[int, str]] = Counter()
         self._loop = asyncio.new_event_loop()
         self._turns = asyncio.Semaphore(OPENING_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -49,16 +49,16 @@ class ManyConnections:
         self._run(self._open([agent(*wait) for wait in waits]), OPEN_SECONDS)
 
     def leave(self) -> None:
-        """All of them hang up at once."""
+        """Close all connections at once."""
         self._run(self._leave(), LEAVE_SECONDS)
 
-    def is_gone(self) -> bool:
+    def is_empty(self) -> bool:
         return not self._tasks
 
     def _run(self, work: Coroutine[Any, Any, None], seconds: float) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(seconds)
 
-    # ---- in the crowd's own
+    # ---- in the thread of the connections
 
     def run(self) -> None:
         self._loop.run_forever()
@@ -100,7 +100,7 @@ class ManyConnections:
                 tail = (tail + chunk)[-5:]
             self.streams_ended += tail == b"0\r\n\r\n"
         except ConnectionError:
-            pass  # cut off in the middle: not one of those that ended
+            pass  # cut off in the middle: not counted as ended
         finally:
             writer.close()
 
@@ -112,9 +112,9 @@ class ManyConnections:
         try:
             while (reply := await _read_reply(reader)) == (200, ""):
                 writer.write(_request(path, header))
-            self.last_words[reply] += 1
+            self.last_replies[reply] += 1
         except (ConnectionError, asyncio.IncompleteReadError):
-            self.last_words[0, ""] += 1
+            self.last_replies[0, ""] += 1
         finally:
             writer.close()
 
@@ -148,11 +148,11 @@ async def _read_reply(reader: asyncio.StreamReader) -> tuple[int, str]:
 
 @contextmanager
 def connections_to(port: int) -> Iterator[ManyConnections]:
-    crowd = ManyConnections(port)
-    thread = Thread(target=crowd.run, daemon=True)
+    connections = ManyConnections(port)
+    thread = Thread(target=connections.run, daemon=True)
     thread.start()
     try:
-        yield crowd
+        yield connections
     finally:
-        crowd.stop()
+        connections.stop()
         thread.join()

@@ -1,4 +1,4 @@
-"""Redis or PostgreSQL goes away in the middle of everything, and comes back."""
+"""Outages of Redis or PostgreSQL under ordinary traffic."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ from tests.harness.timing import eventually
 
 BEFORE_SECONDS = 2
 AFTER_SECONDS = 6
-# Everybody is served again this long after the return.
+# All clients are served again this long after the return.
 RECOVERY_SECONDS = 5
-# A probe that is sent this long after the server went says so.
+# A probe reports the outage this long after it began.
 NOTICED_SECONDS = 1
 
 
@@ -30,24 +30,26 @@ class Outages:
     bridge: RestartableBridge
 
     def of_redis(self, way: str, away_seconds: float) -> None:
-        """Without Redis the processes do not hear each other: everybody looks again, and nothing fails."""
+        """Without Redis hints are lost between processes: they look again, and nothing fails."""
         ways = {
             "killed": (self.redis.crash, self.redis.start),
             "frozen": (self.redis.freeze, self.redis.thaw),
         }
         warned = self.warnings()
-        day, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
-        assert warned < self.warnings() <= warned + 2 * len(self.bridge.sites), "said once, not for each hint"
-        assert set(day.statuses("ask")) == {201}, day.statuses("ask")
-        assert set(day.statuses("answer")) == {303}, day.statuses("answer")
-        assert max(day.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
-        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
+        traffic, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
+        assert warned < self.warnings() <= warned + 2 * len(self.bridge.sites), (
+            "logged once, not for each hint"
+        )
+        assert set(traffic.statuses("ask")) == {201}, traffic.statuses("ask")
+        assert set(traffic.statuses("answer")) == {303}, traffic.statuses("answer")
+        assert max(traffic.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
+        said = traffic.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
-        later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
+        later = traffic.lags(answered_after=back_at + RECOVERY_SECONDS)
         assert percentile(later, 0.9) < 1, "hints did not come back"
 
     def warnings(self) -> int:
-        """How often the processes said that they do not hear each other."""
+        """The number of warnings about lost hints in the logs."""
         lines = [line for site in self.bridge.sites for line in site.complaints]
         return sum("processes look again instead" in line for line in lines)
 
@@ -57,9 +59,9 @@ class Outages:
             "crashed": (self.postgres.crash, self.postgres.start),
             "frozen": (self.postgres.freeze, self.postgres.thaw),
         }
-        day, gone_at, back_at = take_away(self.bridge, f"PostgreSQL {way},", away_seconds, *ways[way])
-        assert max(day.lags(not_before=back_at)) < RECOVERY_SECONDS
-        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
+        traffic, gone_at, back_at = take_away(self.bridge, f"PostgreSQL {way},", away_seconds, *ways[way])
+        assert max(traffic.lags(not_before=back_at)) < RECOVERY_SECONDS
+        said = traffic.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said <= {'503 {"database": "unreachable", "channel_layer": "ok"}'}, said
         assert said or away_seconds < 2 * NOTICED_SECONDS
 
@@ -80,32 +82,35 @@ def take_away(
     leave: Callable[[], None],
     come_back: Callable[[], None],
 ) -> tuple[Traffic, float, float]:
-    """Traffic life before, during and after; when the server was gone and when it was back."""
-    day = Traffic(bridge)
-    with day.going_on():
+    """Traffic before, during and after the outage; when it began and when it ended."""
+    traffic = Traffic(bridge)
+    with traffic.running():
         time.sleep(BEFORE_SECONDS)
         leave()
         gone_at = time.monotonic()
         if away_seconds >= 2 * NOTICED_SECONDS:
             time.sleep(NOTICED_SECONDS)
-            day.look_whether_ready()
+            traffic.probe_readiness()
         time.sleep(max(0, gone_at + away_seconds - time.monotonic()))
         come_back()
         back_at = time.monotonic()
         eventually(lambda: all(is_ready(site) for site in bridge.sites), seconds=2 * RECOVERY_SECONDS)
         ready_after = time.monotonic() - back_at
         time.sleep(AFTER_SECONDS)
-    refused = [told.seconds for told in day.told if told.status == 503 and not told.what.startswith("/")]
+    refused = [
+        each.seconds for each in traffic.replies if each.status == 503 and not each.what.startswith("/")
+    ]
     report(
-        f"{name} away for {back_at - gone_at:.1f} s: {len(day.asked)} questions, asks {day.statuses('ask')}, "
-        f"answers {day.statuses('answer')}, {f'refusals took {percentiles(refused)}, ' if refused else ''}"
-        f"ready again after {ready_after:.1f} s; agents and pages lagged {percentiles(day.lags())}, "
-        f"after the return {percentiles(day.lags(not_before=back_at))}"
+        f"{name} away for {back_at - gone_at:.1f} s: {len(traffic.asked)} questions, "
+        f"asks {traffic.statuses('ask')}, answers {traffic.statuses('answer')}, "
+        f"{f'refusals took {percentiles(refused)}, ' if refused else ''}"
+        f"ready again after {ready_after:.1f} s; agents and pages lagged {percentiles(traffic.lags())}, "
+        f"after the return {percentiles(traffic.lags(not_before=back_at))}"
     )
-    day.check_replies()
-    day.check_nothing_lost()
+    traffic.check_replies()
+    traffic.check_nothing_lost()
     bridge.check_audit()
-    return day, gone_at, back_at
+    return traffic, gone_at, back_at
 
 
 def is_ready(site: Site) -> bool:

@@ -1,4 +1,4 @@
-"""Processes of the site that are killed and started again, on the port and the data that they had."""
+"""Site processes that are killed and restarted on the same port and data."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.harness.sites import Site, clean_environment, free_port, run_manage
 
 
 class LoggedSite(Site):
-    """Keeps what it complains about: a pipe that nobody reads would hold it up after 64 KiB."""
+    """A site whose stderr is read all the time: a full pipe would block it after 64 KiB."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         super().__init__(environment)
@@ -35,7 +35,7 @@ class LoggedSite(Site):
 
 @dataclass(frozen=True)
 class Downtime:
-    """From `kill -9` to the next process's first word."""
+    """From `kill -9` until the next process serves."""
 
     port: int
     killed_at: float
@@ -43,10 +43,10 @@ class Downtime:
 
 
 class RestartableBridge(Bridge):
-    """A bridge whose processes come and go."""
+    """A bridge whose processes can be killed and restarted."""
 
     def kill_and_start_again(self, numbers: list[int]) -> list[Downtime]:
-        """Any of its processes, all at once; returns when they serve again, on their old ports."""
+        """Kill these processes at once; returns when they serve again, on their old ports."""
         killed_at = time.monotonic()
         for number in numbers:
             self.sites[number].process.kill()
@@ -61,7 +61,7 @@ class RestartableBridge(Bridge):
             return list(pool.map(start, numbers))
 
     def check_audit(self) -> None:
-        """Every change that was confirmed has its entry, and every entry its change."""
+        """Each confirmed change has its audit entry, and each entry its change."""
         checked = run_manage(self.environment, "verify_audit")
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
@@ -79,7 +79,7 @@ def restartable_bridge(
             environment, population = stack.enter_context(copy_of_prototype(kind, rooms, data, populate))
         environment |= settings or {}
         sites: list[Site] = []
-        # By the list, not by its members: others take their place.
+        # By the list: its entries are replaced by restarted processes.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
             sites.append(LoggedSite(environment | {"PORT": str(free_port())}))

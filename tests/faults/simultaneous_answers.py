@@ -1,4 +1,4 @@
-"""Many people answer every question at the same moment."""
+"""Many people answer the same question at the same moment."""
 
 import re
 import time
@@ -21,9 +21,9 @@ OPTIONS = ["PostgreSQL", "SQLite"]
 
 
 def click_all_at_once(bridge: Bridge, agent: Agent, people: list[Person], count: int) -> None:
-    """Every question has one answer, and everybody who came too late is told whose.
+    """Each question gets one answer, and each late click is told whose.
 
-    Who clicked the same in another tab is told that it is theirs.
+    The same click in another tab of the winner is confirmed as well.
     """
     questions = [agent.ask() for _ in range(count)]
     started, used = time.monotonic(), sum(map(cpu_seconds, bridge.sites))
@@ -57,7 +57,7 @@ def click_all_at_once(bridge: Bridge, agent: Agent, people: list[Person], count:
 
 
 def vote_all_at_once(bridge: Bridge, agent: Agent, people: list[Person], count: int) -> None:
-    """Every question is decided once, by people who agree, each counted once; whoever is late is told so."""
+    """Each question is decided once, by people who agree, each counted once; late votes are refused."""
     needed = 3
     care = {"votes": needed, "undo_seconds": 1}
     questions = [agent.ask(care=care) for _ in range(count)]

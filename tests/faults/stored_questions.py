@@ -1,4 +1,4 @@
-"""What a room has stored, as its agents can read it."""
+"""All questions and answers of a room, read over the API."""
 
 import json
 from collections import Counter

@@ -347,7 +347,7 @@ def test_when_one_process_is_killed_the_other_goes_on_with_everything(
             for _ in range(WAITS):
                 agent.ask()
                 assert person.get(f"/rooms/{agent.room}").status == 200
-            # Those that it had held are held by the other one now, and nobody noticed.
+            # The other process holds its waits now, and no agent noticed.
             person.answer(question, "PostgreSQL")
             for wait in waits:
                 reply = wait.reply()

@@ -1,4 +1,4 @@
-"""An agent that asks again, at once or after a crash, gets the question that it asked before."""
+"""An agent that repeats an ask, at once or after a crash, gets the question of its first ask."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who only watches or waits costs a socket."""
+"""An open page or a waiting agent costs a socket, and nothing that grows."""
 
 from pathlib import Path
 

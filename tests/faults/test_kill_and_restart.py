@@ -1,4 +1,4 @@
-"""A 2xx survives `kill -9` of every process, and nothing happens twice because of it."""
+"""A 2xx survives `kill -9` of every process, and nothing is stored twice."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An agent that is gone, in whatever way, shows as gone within a minute, and as back when it is back."""
+"""An agent that ends in any way shows as gone within a minute, and as back after its return."""
 
 import os
 import signal

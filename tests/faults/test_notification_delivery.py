@@ -1,4 +1,4 @@
-"""Every notice arrives, once by its id, while the processes that send them are killed again and again."""
+"""Every notification arrives, once by its id, while the processes that send them are killed repeatedly."""
 
 import json
 import random
@@ -105,7 +105,7 @@ def ids_by_question(told: Iterator[tuple[str, str]]) -> dict[str, set[str]]:
     return found
 
 
-def everyone_got(told: Callable[[], Iterator[tuple[str, str]]], asked: list[Any]) -> None:
+def all_arrived(told: Callable[[], Iterator[tuple[str, str]]], asked: list[Any]) -> None:
     questions = {question["id"] for question in asked}
     eventually(lambda: questions <= ids_by_question(told()).keys(), ARRIVAL_SECONDS)
     assert {len(ids) for ids in ids_by_question(told()).values()} == {1}
@@ -134,13 +134,13 @@ def test_each_notice_arrives_once_by_its_id(kind: str, tmp_path: Path, post: Pos
         prepare(bridge, post)
         agents = [bridge.agent() for _ in rooms]
         asked = ask_and_kill(bridge, agents, post, random.Random(kind))
-        everyone_got(lambda: post.events("asked"), asked)
-        everyone_got(post.mails, asked)
-        everyone_got(lambda: post.pushes(settled=False), asked)
+        all_arrived(lambda: post.events("asked"), asked)
+        all_arrived(post.mails, asked)
+        all_arrived(lambda: post.pushes(settled=False), asked)
         for question in asked:
             bridge.person("ben").answer(question, "SQLite")
-        everyone_got(lambda: post.events("settled"), asked)
-        everyone_got(lambda: post.pushes(settled=True), asked)
+        all_arrived(lambda: post.events("settled"), asked)
+        all_arrived(lambda: post.pushes(settled=True), asked)
         again = Counter(post.webhook.ids + post.mail.ids)
         report(
             f"{kind}: {KILLS} kills, {len(asked)} questions, {len(again)} webhooks and mails arrived, "

@@ -1,4 +1,4 @@
-"""A running site whose database takes no writes, and takes them again."""
+"""A running site whose database refuses writes for a while."""
 
 import os
 import re

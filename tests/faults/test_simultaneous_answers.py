@@ -1,4 +1,4 @@
-"""Exactly one answer per question, whoever clicks at once."""
+"""Exactly one answer per question under simultaneous clicks."""
 
 from tests.faults.simultaneous_answers import click_all_at_once, vote_all_at_once
 from tests.harness.bridges import Bridge

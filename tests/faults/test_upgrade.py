@@ -1,4 +1,4 @@
-"""Today's site on the database of the first version: everything is there, and it works."""
+"""The current site on a database of the first version: all data is kept, and it works."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""Whoever waits is woken, whatever comes in between, and whatever gets lost on the way."""
+"""Every waiting agent and page is woken, also when the answer races with the wait or hints are lost."""
 
 import json
 import random

@@ -1,6 +1,6 @@
-"""A day at the bridge in seconds: agents ask and wait, people answer, pages watch, probes look.
+"""Ordinary traffic: agents ask and wait, people answer, pages stream, probes call `/healthz` and `/readyz`.
 
-Nobody stops because something fails; everybody writes down what they were told, and when.
+No client stops at a failure; each records its replies and their times.
 """
 
 import json
@@ -30,18 +30,18 @@ from tests.harness.timing import eventually
 OPTIONS = ["PostgreSQL", "SQLite"]
 AGENTS_PER_SITE = 4
 PAGES_PER_SITE = 3
-# By promise nothing takes longer, whatever is away.
+# The promised maximum for any reply, whatever server is down.
 LONGEST_REPLY_SECONDS = 10
-# What a program or a person does who is told to come back.
+# The pause of a client before its next try.
 PAUSE_SECONDS = 0.3
-# A page comes back after one to two seconds, as `stream.js` does.
+# A page reconnects after one to two seconds, as `stream.js` does.
 PAGE_RETRY_SECONDS = (1, 2)
 # Longer than any outage here.
 PATIENCE_SECONDS = 150
 
 
 @dataclass
-class Told:
+class RecordedReply:
     """The reply to one try."""
 
     what: str
@@ -54,7 +54,7 @@ class Told:
 
 @dataclass
 class Asked:
-    """A question that was confirmed, and when the rest of its life was."""
+    """A confirmed question, and when it was answered and received."""
 
     id: str
     asked_at: float
@@ -87,16 +87,16 @@ class Page:
 @dataclass
 class Traffic:
     bridge: Bridge
-    told: list[Told] = field(default_factory=list)
+    replies: list[RecordedReply] = field(default_factory=list)
     asked: dict[str, Asked] = field(default_factory=dict)
     pages: list[Page] = field(default_factory=list)
     _to_answer: "Queue[Any]" = field(default_factory=Queue)
     _is_over: Event = field(default_factory=Event)
-    _is_at_rest: Event = field(default_factory=Event)
+    _is_stopped: Event = field(default_factory=Event)
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """While the block runs; afterwards what was begun comes to its end."""
+    def running(self) -> Iterator[None]:
+        """Traffic while the block runs; afterwards each open question is still answered and received."""
         sites, room = self.bridge.sites, self.bridge.agent()
         self.room = room
         people = [self.bridge.person(name, sites[n % len(sites)]) for n, name in enumerate(PEOPLE)]
@@ -122,7 +122,7 @@ class Traffic:
                 eventually(lambda: all(page.answered_at.keys() >= self.asked.keys() for page in self.pages))
             finally:
                 self._is_over.set()
-                self._is_at_rest.set()
+                self._is_stopped.set()
                 self._close_pages()
             for task in (*answering, *watching, *probing):
                 task.result(timeout=30)
@@ -153,7 +153,7 @@ class Traffic:
         chance = random.Random(person.username)
         cookies = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
         headers = {"Cookie": cookies, "Content-Type": "application/x-www-form-urlencoded"}
-        while not self._is_at_rest.is_set():
+        while not self._is_stopped.is_set():
             try:
                 question = self._to_answer.get(timeout=0.1)
             except Empty:
@@ -163,13 +163,13 @@ class Traffic:
             fields = {"csrfmiddlewaretoken": person.cookies["csrftoken"], "choice-0": "1"}
             path = f"/rooms/{question['room']}/questions/{question['id']}/answer"
             reply = self._until_done("answer", person.site, path, urlencode(fields), headers)
-            # Refused only if an earlier try got through although its reply did not.
+            # Refused only if an earlier try was stored and its reply was lost.
             assert reply.status in (303, 409), reply.text
             asked = self.asked[question["id"]]
             asked.winner, asked.answered_at = person.username, time.monotonic()
 
     def _until_done(self, what: str, site: Site, path: str, body: str, headers: dict[str, str]) -> Reply:
-        """Sent again for as long as the site is not itself, in whatever form it says so."""
+        """Send again until the reply is not a failure of the site."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             reply = self._send(what, site, "POST", path, body=body, headers=headers)
@@ -183,7 +183,7 @@ class Traffic:
         reply = request_in_time(site, method, path, **options)
         seconds = time.monotonic() - sent_at
         kind = reply.headers.get("Content-Type", "") if reply.headers else ""
-        self.told.append(Told(what, reply.status, kind, sent_at, seconds, reply.text[:200]))
+        self.replies.append(RecordedReply(what, reply.status, kind, sent_at, seconds, reply.text[:200]))
         return reply
 
     # ---- pages
@@ -191,18 +191,18 @@ class Traffic:
     def _watch(self, person: Person) -> None:
         page = Page()
         self.pages.append(page)
-        while not self._is_at_rest.is_set():
+        while not self._is_stopped.is_set():
             headers = {"Cookie": f"sessionid={person.cookies['sessionid']}"}
             path = f"/rooms/{self.room.room}/stream?since={page.cursor}"
             with (
                 suppress(OSError, HTTPException),
                 open_response(person.site, path, headers) as (response, sock),
             ):
-                self.told.append(Told("stream", response.status, "", time.monotonic(), 0))
+                self.replies.append(RecordedReply("stream", response.status, "", time.monotonic(), 0))
                 if response.status == 200:
                     page.connected = sock
                     page.read(EventStream(response, sock))
-            self._is_at_rest.wait(random.uniform(*PAGE_RETRY_SECONDS))
+            self._is_stopped.wait(random.uniform(*PAGE_RETRY_SECONDS))
 
     def _close_pages(self) -> None:
         for page in self.pages:
@@ -213,23 +213,23 @@ class Traffic:
     # ---- probes
 
     def _probe(self, site: Site) -> None:
-        while not self._is_at_rest.is_set():
+        while not self._is_stopped.is_set():
             for path in ("/healthz", "/readyz"):
                 self._send(path, site, "GET", path)
-            self._is_at_rest.wait(0.5)
+            self._is_stopped.wait(0.5)
 
-    def look_whether_ready(self) -> None:
-        """All processes at this moment, beside those who look now and then."""
+    def probe_readiness(self) -> None:
+        """Probe all processes now, in addition to the periodic probes."""
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda site: self._send("/readyz", site, "GET", "/readyz"), self.bridge.sites))
 
     # ---- afterwards
 
     def statuses(self, what: str) -> dict[int, int]:
-        return dict(Counter(told.status for told in self.told if told.what == what))
+        return dict(Counter(each.status for each in self.replies if each.what == what))
 
     def check_nothing_lost(self) -> None:
-        """Everything that was confirmed is stored, once, as it was told."""
+        """Each confirmed question and answer is stored once, as confirmed."""
         stored = {question["id"]: question for question in questions(self.room)}
         assert stored.keys() == self.asked.keys(), "a question is missing, or was asked twice"
         texts = Counter(question["questions"][0]["question"] for question in stored.values())
@@ -239,18 +239,18 @@ class Traffic:
             assert stored[asked.id]["answer"]["by"]["username"] == asked.winner
 
     def check_replies(self) -> None:
-        """Done, or refused for now in the right form and in time: never an error, never a hang."""
-        for told in self.told:
-            assert told.status < 500 or told.status == 503, told
-            assert told.seconds < LONGEST_REPLY_SECONDS, told
-            assert told.status, f"no reply: {told}"
-            if told.what == "ask" and told.status == 503:
-                assert told.content_type == "application/problem+json", told
-            if told.what == "/healthz":
-                assert told.status == 200, told
+        """Each reply is a success, or a 503 in the right form, in time: never an error, never a hang."""
+        for each in self.replies:
+            assert each.status < 500 or each.status == 503, each
+            assert each.seconds < LONGEST_REPLY_SECONDS, each
+            assert each.status, f"no reply: {each}"
+            if each.what == "ask" and each.status == 503:
+                assert each.content_type == "application/problem+json", each
+            if each.what == "/healthz":
+                assert each.status == 200, each
 
     def lags(self, *, answered_after: float = 0, not_before: float = 0) -> list[float]:
-        """How long after each ask and answer agents and pages had it; not counting what was `not_before`."""
+        """Seconds from each ask and answer to its arrival at agents and pages, at most since `not_before`."""
         found = []
         for asked in self.asked.values():
             if asked.answered_at > answered_after:
@@ -261,16 +261,16 @@ class Traffic:
         return [max(0.0, seconds) for seconds in found]
 
     def readiness_between(self, start: float, end: float) -> set[str]:
-        """What `/readyz` said to those who asked and heard in between."""
+        """The replies of `/readyz` to requests inside this period."""
         return {
-            f"{told.status} {told.text}"
-            for told in self.told
-            if told.what == "/readyz" and start < told.sent_at and told.sent_at + told.seconds < end
+            f"{each.status} {each.text}"
+            for each in self.replies
+            if each.what == "/readyz" and start < each.sent_at and each.sent_at + each.seconds < end
         }
 
 
 def request_in_time(site: Site, method: str, path: str, **options: Any) -> Reply:
-    """The reply, or one with status 0 if the connection broke; a hang is its seconds."""
+    """The reply, or one with status 0 if the connection broke or timed out."""
     connection = site.connect()
     connection.timeout = LONGEST_REPLY_SECONDS + 5
     try:

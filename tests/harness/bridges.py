@@ -1,4 +1,4 @@
-"""A running bridge with people and rooms in it: embedded (SQLite, one process) or scaled out."""
+"""A running bridge with people and rooms: embedded (SQLite, one process) or scaled out."""
 
 import json
 import os
@@ -13,17 +13,17 @@ from tests.harness.people import Person
 from tests.harness.prototypes import Population, copy_of_prototype
 from tests.harness.sites import Site, free_port, run_manage
 
-# One for all processes of a test run: they share the people.
+# The same in all processes of a test run: they share the accounts.
 PASSWORD = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_urlsafe(12)
 PEOPLE = {"ana": "Ana Costa", "ben": "Ben Okafor", "cleo": "", "dora": "Dora Lind", "eli": "Eli Novak"}
 MEMBER = "dora"
-# Agents can name those of a room only: these are members of the open rooms, too.
+# Members of the open rooms: agents can name only members.
 NAMED = ["ana", "ben", "cleo"]
-# Every test takes a room of its own, so that none sees another's questions; no name begins like another.
+# Each test takes a room of its own. No name is the beginning of another one.
 OPEN_ROOMS = [f"room-{number:03}" for number in range(160)]
 PRIVATE_ROOMS = [f"private-{number:02}" for number in range(10)]
 
-# Runs inside the site's own environment, once: a command per room would cost a second each.
+# One script in the environment of the site: a command per room would cost a second each.
 POPULATE = """
 import json, sys
 from django.contrib.auth import get_user_model
@@ -43,7 +43,7 @@ print(json.dumps(keys))
 
 
 def populate(environment: dict[str, str], open_rooms: list[str]) -> dict[str, str]:
-    """Everybody and their rooms, on a site that had its first start; the key of each room."""
+    """Create people and rooms on a site after its first start; the key of each room."""
     script = POPULATE.format(
         people=json.dumps(PEOPLE),
         password=PASSWORD,
@@ -66,7 +66,7 @@ class Bridge:
         open_rooms: list[str] = OPEN_ROOMS,
         population: Population | None = None,
     ) -> None:
-        """Sites on their very first start are populated; those on a copy bring their population."""
+        """Sites after a first start are populated here; copies of a prototype bring their population."""
         self.environment = environment
         self.sites = sites
         population = population or Population(sites[0].printed, populate(environment, open_rooms))
@@ -86,14 +86,14 @@ class Bridge:
         return self.sites[-1]
 
     def start_again(self) -> Site:
-        """The first process anew on its old port, after it was stopped or killed."""
+        """Restart the first process on its old port, after it was stopped or killed."""
         port = self.sites[0].port
         self.sites[0].end()
         self.sites[0] = Site(self.environment | {"PORT": str(port)})
         return self.sites[0]
 
     def agent(self, *, is_open: bool = True) -> Agent:
-        """An agent in a room that nobody has used yet."""
+        """An agent in a room that no test has used yet."""
         slug = next(self._unused[is_open])
         return Agent(self.site, slug, self.keys[slug])
 
@@ -105,7 +105,7 @@ class Bridge:
         return Agent(self.site, agent.room, done.stdout.strip())
 
     def set_care(self, agent: Agent, care: dict[str, Any]) -> None:
-        """What every question in the agent's room asks for from now on."""
+        """Set the care of the agent's room: it holds for each new question."""
         script = (
             "from rooms.care import Care; from rooms.models import Room; "
             f"Room.objects.filter(slug={agent.room!r}).update(care=Care(**{care!r}).model_dump())"
@@ -113,7 +113,7 @@ class Bridge:
         self._run(script)
 
     def let_escalate(self, question: Any) -> None:
-        """As if the time of those who are asked first was over; the site's next sweep sees it."""
+        """End the time of the people who are asked first; the next sweep of the site sees it."""
         script = (
             "from django.utils import timezone; from rooms.models import Question; "
             f"Question.objects.filter(pk={question['id']!r}).update(escalates_at=timezone.now())"
@@ -125,14 +125,14 @@ class Bridge:
         assert done.returncode == 0, done.stderr
 
     def person(self, username: str = "ana", site: Site | None = None) -> Person:
-        """Somebody signed in, the same browser for all tests."""
+        """A signed-in person: all tests share the session."""
         site = site or self.other_site
         if (username, site) not in self._people:
             self._people[username, site] = self.new_person(username, site)
         return self._people[username, site]
 
     def new_person(self, username: str = "ana", site: Site | None = None) -> Person:
-        """Somebody signed in with a session of their own."""
+        """A signed-in person with a session of this test's own."""
         return Person(site or self.other_site, username, PASSWORD, PEOPLE[username])
 
 
@@ -142,7 +142,7 @@ def running_bridge(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) ->
     with ExitStack() as stack:
         environment, population = stack.enter_context(copy_of_prototype(kind, open_rooms, data, populate))
         sites: list[Site] = []
-        # By the list, not by its members: a test may put a restarted process in another's place.
+        # By the list: a test may replace an entry by a restarted process.
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2 if kind == "scaled" else 1):
             sites.append(Site(environment | {"PORT": str(free_port())}))

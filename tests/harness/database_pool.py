@@ -1,4 +1,4 @@
-"""The threads that talk to the database outlive a test: what they have open must not."""
+"""The database thread pool: its threads outlive a test, their connections must not."""
 
 import asyncio
 import threading
@@ -10,12 +10,12 @@ from rooms.database import in_database
 
 
 async def close_pool_connections() -> None:
-    """The whole pool is there, and none of its threads has a connection left."""
+    """Start all threads of the pool, and close the connection of each."""
     threads = setting("DATABASE_THREADS")
     barrier = threading.Barrier(threads)
 
     def close() -> None:
-        # All at once, so that none does it twice.
+        # All at the same time, so that each thread closes its own.
         barrier.wait(timeout=10)
         connections.close_all()
 

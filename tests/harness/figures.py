@@ -1,4 +1,4 @@
-"""What was measured: shown with `pytest -s`, and kept in the file that FIGURES names."""
+"""Measured figures: shown with `pytest -s`, and appended to the file that FIGURES names."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from tests.harness.bridges import Bridge
 
 
 def report(line: str) -> None:
-    """One line for whoever wants to quote it."""
+    """Report one line."""
     print(f"\n{line}")
     if path := os.environ.get("FIGURES"):
         with Path(path).open("a") as file:
@@ -16,16 +16,16 @@ def report(line: str) -> None:
 
 
 def setup_of(bridge: Bridge) -> str:
-    """How the bridge that was measured is set up."""
+    """The databases of the bridge that was measured."""
     return "PostgreSQL and Redis" if "DATABASE_URL" in bridge.environment else "SQLite"
 
 
 def percentile(seconds: Sequence[float], part: float) -> float:
-    """The time within which this part of them came."""
+    """The duration at this share of all, from 0 to 1."""
     return sorted(seconds)[min(int(len(seconds) * part), len(seconds) - 1)]
 
 
 def percentiles(seconds: Sequence[float]) -> str:
-    """How long the half of them, nearly all of them and the last one took."""
+    """Median, 99th percentile and maximum as text."""
     p50, p99, longest = (f"{percentile(seconds, part) * 1000:,.0f}" for part in (0.5, 0.99, 1))
     return f"p50 {p50} ms, p99 {p99} ms, max {longest} ms"

@@ -1,4 +1,4 @@
-"""Settled questions with their entries in the history, as many as a test wants and of any time."""
+"""Settled questions with their history entries, in any number and of any time."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from rooms.lifecycle import name_of
 from rooms.models import HistoryEntry, Question, Room
 
 AGENTS = ("refactor-bot", "release-agent", "night-job")
-# How a question ends: its status, over what, and whether somebody asks back; and how often in a hundred.
+# How a question ends (status, channel, whether a person asks back), and how often in a hundred.
 ENDINGS = {
     ("answered", "web", False): 60,
     ("answered", "terminal", False): 8,
@@ -23,7 +23,7 @@ ENDINGS = {
 
 
 def entry(room: Room, settled_at: datetime, seconds: float = 60.0, **fields: Any) -> HistoryEntry:
-    """One of them, not stored yet: answered on a page, unless told otherwise."""
+    """One entry, not stored yet; by default answered on a page."""
     named: dict[str, Any] = {"status": "answered", "via": "web", "agent_name": AGENTS[0], **fields}
     asked_at = settled_at - timedelta(seconds=seconds)
     question = Question(
@@ -36,7 +36,7 @@ def entry(room: Room, settled_at: datetime, seconds: float = 60.0, **fields: Any
         asked_at=asked_at,
         settled_at=settled_at,
         position=0,
-        # Before the first change of the room: whoever follows those has nothing to add.
+        # Before the first change of the room: the history writer has nothing to add.
         revision=0,
     )
     named = {"blocked_seconds": seconds, "text": "Go on?", **named}
@@ -47,7 +47,7 @@ def entry(room: Room, settled_at: datetime, seconds: float = 60.0, **fields: Any
 
 def store(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
     entries = list(entries)
-    # Each before anything that really happened in the room.
+    # Positions before all real entries of the room.
     least = min([0, *Question.objects.values_list("position", flat=True)])
     for number, each in enumerate(entries, 1):
         each.question.position = least - number
@@ -58,8 +58,8 @@ def store(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
 def random_entries(
     rooms: list[Room], people: list[Any], count: int, since: datetime, until: datetime, random: Random
 ) -> list[HistoryEntry]:
-    """All kinds of ends, at any time in between."""
-    # Sums of local times would name hours that the clocks skipped.
+    """Entries with all kinds of endings, at random times in this period."""
+    # In UTC: sums of local times could be in an hour that daylight saving skips.
     since, until = since.astimezone(UTC), until.astimezone(UTC)
     entries = []
     for _ in range(count):

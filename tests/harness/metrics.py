@@ -1,4 +1,4 @@
-"""What a running process says of itself to whoever monitors it."""
+"""`/metrics` of a running process."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Our deploy/nginx.conf in a real nginx, in front of two real processes in production settings."""
+"""deploy/nginx.conf in a real nginx, in front of two site processes with production settings."""
 
 import os
 import re
@@ -26,7 +26,7 @@ from tests.harness.timing import eventually
 NAME = "localhost"
 PRODUCTION = {"PRODUCTION": "1", "SECRET_KEY": "k" * 60, "ALLOWED_HOSTS": NAME, "METRICS_TOKEN": TOKEN}
 
-# What a distribution's nginx.conf has around the included file, and a log that says who served what.
+# What a distribution's nginx.conf has around the included file, and a log of the upstream of each request.
 AROUND = """
 {user}
 worker_processes 2;
@@ -50,8 +50,8 @@ http {{
 
 
 def nginx_program() -> str:
-    """Where nginx is; without it CI fails and everybody else learns what to install."""
-    # Debian keeps it out of the way of ordinary users.
+    """The path of nginx; without it CI fails, and other test runs skip."""
+    # Debian installs it outside of the PATH of ordinary users.
     found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
     if not found:
         missing = "needs nginx: install the package nginx (1.20 or newer)"
@@ -60,7 +60,7 @@ def nginx_program() -> str:
 
 
 class Nginx:
-    """A running nginx with our configuration; for actors it is a site."""
+    """A running nginx with deploy/nginx.conf; agents and people use it like a `Site`."""
 
     def __init__(self, folder: Path, upstream_ports: Sequence[int], static: Path) -> None:
         folder.mkdir(parents=True)
@@ -74,7 +74,7 @@ class Nginx:
         around = folder / "nginx.conf"
         around.write_text(
             AROUND.format(
-                # As root it would read our files as nobody, who may not look into the folders of tests.
+                # Workers of a root nginx run as `nobody`, who may not read the folders of tests.
                 user="user root;" if os.geteuid() == 0 else "",
                 folder=folder,
                 mime_types=_mime_types(program),
@@ -85,7 +85,7 @@ class Nginx:
         eventually(self._is_listening, START_SECONDS)
 
     def _configuration(self, upstream_ports: Sequence[int], static: Path, unused: Sequence[int]) -> str:
-        """The deployed file with other names, ports and certificates: each has to be there to be replaced."""
+        """deploy/nginx.conf with other names, ports and certificates; each original must be in the file."""
         text = (ROOT / "deploy" / "nginx.conf").read_text()
         for old, new in {
             "127.0.0.1:8001 ": f"127.0.0.1:{upstream_ports[0]} ",
@@ -147,7 +147,7 @@ def _mime_types(program: str) -> Path:
 
 
 class SecurePerson(Person):
-    """Somebody whose browser says over https where a form came from, as all of them do."""
+    """A person whose browser sends the Referer of a form, as browsers do over https."""
 
     def _headers(self, headers: dict[str, str]) -> dict[str, str]:
         return super()._headers({"Referer": f"https://{NAME}/"} | headers)
@@ -165,7 +165,7 @@ class Deployment:
         return self.bridge.sites
 
     def wait_until_waiting(self, *counts: int) -> None:
-        """Until so many agents wait in one process and so many in the other, whichever they are."""
+        """Until one process has the one number of waiting agents and the other process the other."""
 
         def waiting() -> list[float]:
             return [value(site, "ask_bridge_waiting_agents", Host=NAME) for site in self.sites]
@@ -174,14 +174,14 @@ class Deployment:
 
     def agent(self) -> Agent:
         agent = self.bridge.agent()
-        agent.site = self.front  # type: ignore[assignment] # speaks as one
+        agent.site = self.front
         return agent
 
     def person(self, username: str = "ana") -> SecurePerson:
         return SecurePerson(self.front, username, PASSWORD, PEOPLE[username])  # type: ignore[arg-type]
 
     def start_again(self, index: int) -> None:
-        """That process anew on its old port, however it ended."""
+        """Restart that process on its old port, whether it was stopped or killed."""
         port = self.sites[index].port
         self.sites[index].end()
         self.sites[index] = Site(self.bridge.environment | {"PORT": str(port)})
@@ -189,7 +189,7 @@ class Deployment:
 
 @contextmanager
 def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
-    nginx_program()  # before anything is started in vain
+    nginx_program()  # before anything is started
     with ExitStack() as stack:
         data = folder / "data"
         environment = clean_environment(data) | PRODUCTION
@@ -205,6 +205,6 @@ def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
 
 
 def read_until(lines: IO[str], text: str) -> None:
-    """Up to the line with this text; a stream that ends before fails."""
+    """Read up to the line with this text; fail if the stream ends before it."""
     while text not in (line := lines.readline()):
         assert line, "the stream ended"

@@ -1,4 +1,4 @@
-"""A first start takes seconds: the first site of a kind has it, and those that follow begin as its copy."""
+"""Prototypes of sites: the first of a kind is started and populated, which is slow; others are copies."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from tests.harness.sites import Site, clean_environment
 
 @dataclass(frozen=True)
 class Population:
-    """What cannot be looked up later: the first start's words, and the key of each room."""
+    """What cannot be looked up later: the output of the first start, and the key of each room."""
 
     greeting: str
     keys: dict[str, str]
@@ -30,7 +30,7 @@ DATABASE = "database-url"
 def copy_of_prototype(
     kind: str, rooms: list[str], data: Path, populate: Callable[[dict[str, str], list[str]], dict[str, str]]
 ) -> Iterator[tuple[dict[str, str], Population]]:
-    """The environment of a site with people and these rooms that runs no process, and who lives there."""
+    """The environment and population of a site with people and these rooms; no process runs yet."""
     identity = hashlib.sha256(" ".join([kind, *rooms]).encode()).hexdigest()[:16]
 
     def make(folder: Path) -> None:
@@ -57,6 +57,6 @@ def copy_of_prototype(
 
 
 def drop_databases() -> None:
-    """Of all prototypes that this test run has made."""
+    """Drop the databases of all prototypes of this test run."""
     for database in shared_folder().glob(f"*/{DATABASE}"):
         drop_database(database.read_text())

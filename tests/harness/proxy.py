@@ -1,4 +1,4 @@
-"""A bad network between a browser and the site: real sockets, cut, refused or silent."""
+"""TCP proxy between a browser and the site that cuts, refuses or freezes connections."""
 
 import socket
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection:
 
 
 class Proxy:
-    """Passes on what comes to its port, until told otherwise."""
+    """Forwards all connections by default."""
 
     def __init__(self, site_port: int) -> None:
         self.site_port = site_port
@@ -28,7 +28,7 @@ class Proxy:
         return f"http://127.0.0.1:{self.port}"
 
     def cut(self) -> None:
-        """Every connection ends now; new ones pass."""
+        """Close all connections; new ones pass."""
         with self._lock:
             pairs, self._pairs = self._pairs, []
         for pair in pairs:
@@ -37,17 +37,17 @@ class Proxy:
                     end.shutdown(socket.SHUT_RDWR)
 
     def refuse(self) -> None:
-        """A proxy whose site is away: 503 for everybody."""
+        """Answer each request with 503, as a proxy does whose site is down."""
         self._state = "refusing"
         self.cut()
 
     def freeze(self) -> None:
-        """A cable that was pulled: nothing passes, nobody is told, and today's connections stay dead."""
+        """As after a pulled cable: nothing passes, no connection is closed, and the open ones stay dead."""
         with self._lock:
             self._state, self._pairs = "frozen", []
 
     def heal(self) -> None:
-        """From now on new connections pass."""
+        """Let new connections pass."""
         self._state = "passing"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Databases that take no writes: for the connection of this thread, or for a running site."""
+"""Databases that refuse writes: for the connection of this thread, or for a running site."""
 
 import math
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ READ_ONLY = {
     "sqlite": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
     "postgresql": ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off"),
 }
-# What SQLite allows by default.
+# SQLite's default.
 MOST_PAGES = 4294967294
 
 
@@ -37,7 +37,7 @@ def full() -> Iterator[None]:
 
 
 def forget_last_writes() -> None:
-    """As if they were long ago."""
+    """Reset the times of the last writes."""
     last_writes.written_at = last_writes.refused_at = -math.inf
 
 
@@ -58,7 +58,7 @@ def _execute(statement: str) -> None:
 
 
 def set_read_only(url: str, is_read_only: bool) -> None:
-    """As a standby is; those who are connected have to come back for it."""
+    """Make the database read-only like a standby, and close its connections so that it takes effect."""
     name = name_of_database(url)
     with closing(psycopg.connect(url, autocommit=True)) as admin:
         statement = "ALTER DATABASE {} SET default_transaction_read_only = {}"

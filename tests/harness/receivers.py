@@ -1,4 +1,4 @@
-"""Those who get notices, as real servers on this machine: a program, a push service, a mail server."""
+"""Servers on this machine that receive notifications: a webhook receiver, a push service, a mail server."""
 
 import hmac
 import json
@@ -40,7 +40,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @dataclass
 class Receiver:
-    """Takes what is posted to it, and answers as it is told to."""
+    """Records the requests to it; `answer` makes the replies."""
 
     port: int = 0
     calls: list[Call] = field(default_factory=list)
@@ -78,7 +78,7 @@ def receiving(receiver: Receiver | None = None, certificate: Path | None = None)
         def log_message(self, *args: Any) -> None: ...
 
     class Server(ThreadingHTTPServer):
-        def handle_error(self, *args: Any) -> None: ...  # who asks may leave in the middle
+        def handle_error(self, *args: Any) -> None: ...  # a client may hang up in the middle
 
     with Server(("127.0.0.1", receiver.port), Handler) as server:
         receiver.port = server.server_port
@@ -113,7 +113,7 @@ def derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
 
 
 def decrypted(body: bytes, key: ec.EllipticCurvePrivateKey, auth: bytes) -> bytes:
-    """What a browser reads: RFC 8188 and RFC 8291 from the other side, written without our code."""
+    """Decrypt like a browser (RFC 8188, RFC 8291), without code of the app."""
     salt, record_size, name_length = body[:16], int.from_bytes(body[16:20]), body[20]
     sender_point, record = body[21 : 21 + name_length], body[21 + name_length :]
     assert len(record) <= record_size
@@ -135,7 +135,7 @@ class PushService(Receiver):
 
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
     auth: bytes = b"0123456789abcdef"
-    # What the browser named when it subscribed; others may not send.
+    # The key from the subscription; senders with another key are refused.
     application_key: str = ""
 
     def subscription(self, name: str = "device") -> dict[str, Any]:
@@ -172,7 +172,7 @@ class PushService(Receiver):
         return ", ".join(name for name, is_right in checks.items() if not is_right)
 
     def read(self, call: Call) -> Any:
-        """What only the browser can read."""
+        """The decrypted message."""
         return json.loads(decrypted(call.body, self.key, self.auth))
 
     @property
@@ -192,7 +192,7 @@ def push_service(application_key: str = "", port: int = 0) -> Iterator[PushServi
 
 @dataclass
 class MailServer:
-    """Takes mails as a real one does; `refusal` is what it says to recipients instead."""
+    """Records mails; `refusal` is its reply to recipients instead."""
 
     port: int = 0
     mails: list[EmailMessage] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""Pytest plugin: repeat what failed among the tests of real processes and browsers, alone on a quiet machine.
+"""Pytest plugin: run failed tests of real processes and browsers once more, alone.
 
-With `--repeat-failed`, each such test runs once more after the whole suite, one at a time. What passes then
-is listed as flaky with its first failure and does not fail the run; what fails twice does. Unit tests are
-never repeated: nothing but their own code decides how they end.
+With `--repeat-failed`, each such test runs once more after the whole suite, one at a time. A test that passes
+then is listed as flaky with its first failure and does not fail the run; one that fails twice does. Unit
+tests are never repeated: their result depends only on their own code.
 """
 
 import os
@@ -19,9 +19,9 @@ from tests.harness.shared_folder import FOLDER_VARIABLE
 PROCESS_FOLDERS = frozenset({"agents", "browser", "faults", "live", "portal"})
 # Fixtures that do so in the other folders: a running site, or commands of it.
 PROCESS_FIXTURES = frozenset({"bridge", "manage", "own_bridge", "reader", "serve"})
-# More failures than this have one cause, which is no coincidence: repeating them would only take long.
+# More failures than this have a common cause: repeating them would only take long.
 MOST_REPEATS = 15
-# Far more than the longest of them needs, so that a repeated test that hangs fails.
+# Far more than the slowest test needs: a repeated test that hangs fails.
 REPEAT_SECONDS = 300
 PROPERTY = "starts processes"
 
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note on each test whether it may be repeated: with xdist only its reports reach the main process."""
+    """Mark the tests that may be repeated: with xdist only their reports reach the main process."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if item.path.parent.name in PROCESS_FOLDERS or fixtures & PROCESS_FIXTURES:
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """After the workers have ended: repeat, then count what passed as flaky instead of failed."""
+    """After the workers have ended, repeat failed tests; those that pass count as flaky instead of failed."""
     config = session.config
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if not config.getoption("--repeat-failed") or hasattr(config, "workerinput") or terminal is None:
@@ -71,7 +71,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def may_be_repeated(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """A worker that crashed sends no properties: then the folder alone tells."""
+    """By its property, or by its folder: a worker that crashed sends no properties."""
     if not isinstance(report, pytest.TestReport):
         return False
     folder = Path(report.nodeid.partition("::")[0]).parent.name

@@ -1,4 +1,4 @@
-"""What a process of the site holds, as the kernel sees it."""
+"""Threads, files, memory and CPU time of a site process, read from /proc."""
 
 import os
 from pathlib import Path
@@ -11,13 +11,13 @@ def threads(site: Site) -> int:
 
 
 def open_files(site: Site) -> list[str]:
-    """What each handle is on."""
+    """The target of each file descriptor."""
     found = []
     for descriptor in _proc(site, "fd").iterdir():
         try:
             found.append(str(descriptor.readlink()))
         except FileNotFoundError:
-            continue  # closed between the listing and the look
+            continue  # closed after the listing
     return found
 
 
@@ -26,19 +26,19 @@ def sockets(site: Site) -> int:
 
 
 def database_handles(site: Site) -> int:
-    """On the SQLite file itself; its two companions come with it."""
+    """Open handles of the SQLite file, without its -wal and -shm files."""
     return sum(path.endswith("ask-bridge.sqlite3") for path in open_files(site))
 
 
 def memory_bytes(site: Site) -> int:
-    """What is resident."""
+    """Resident memory."""
     pages = int(_proc(site, "statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def cpu_seconds(site: Site) -> float:
-    """Used since its start."""
-    # The name, in brackets, may hold blanks.
+    """CPU time since its start."""
+    # The name of the program, in brackets, may contain spaces.
     fields = _proc(site, "stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

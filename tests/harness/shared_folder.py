@@ -1,4 +1,4 @@
-"""What takes long is made once in a test run: its processes share it, and wait for whoever makes it."""
+"""Folder shared by all processes of a test run, for slow set-up: each part is made once, under a lock."""
 
 import atexit
 import fcntl
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Names the folder to the processes that a test run starts for its tests.
+# Tells the folder to the worker processes of a test run.
 FOLDER_VARIABLE = "TEST_RUN_FOLDER"
 
 
 def shared_folder() -> Path:
-    """Of all processes of this test run; the first one makes it, and removes it in the end."""
+    """The folder of this test run; its first process creates and removes it."""
     if FOLDER_VARIABLE not in os.environ:
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="ask-bridge-tests-")
         atexit.register(shutil.rmtree, os.environ[FOLDER_VARIABLE], ignore_errors=True)
@@ -23,13 +23,13 @@ def shared_folder() -> Path:
 
 @contextmanager
 def made_once(name: str, make: Callable[[Path], object]) -> Iterator[Path]:
-    """The folder of this name as `make` has filled it, kept from all other processes meanwhile."""
+    """The folder of this name as `make` has filled it; locked for other processes inside the block."""
     folder = shared_folder() / name
     made = shared_folder() / f"{name}.made"
     with (shared_folder() / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            shutil.rmtree(folder, ignore_errors=True)  # of one that did not get to the end
+            shutil.rmtree(folder, ignore_errors=True)  # left by a `make` that failed
             folder.mkdir()
             make(folder)
             made.touch()

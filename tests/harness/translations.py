@@ -1,4 +1,4 @@
-"""What is translated, and what a page says."""
+"""Message catalogues, and the texts of an HTML page."""
 
 from gettext import GNUTranslations
 from html.parser import HTMLParser
@@ -8,7 +8,7 @@ from tests.harness.sites import ROOT
 
 CATALOGUES = [ROOT / "rooms/locale/de/LC_MESSAGES/django.po", ROOT / "locale/de/LC_MESSAGES/django.po"]
 
-# Names, keys and an address; what stands in <code> is none of ours either.
+# Names, keys and an address; text in <code> is not translated either.
 SAME_EVERYWHERE = {"Ask Bridge", "Claude Code", "Agent SDK", "MCP", "curl", "CSV", "JSON", "j", "k", "s"} | {
     "https://hooks.example.org/…"
 }
@@ -25,7 +25,7 @@ def compiled(path: Path) -> dict[str | tuple[str, int], str]:
 
 
 class Texts(HTMLParser):
-    """What a page says: its text and its attributes that are read, but for code and for times."""
+    """The texts of a page and of its readable attributes, without code and times."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Three hundred kills: what was confirmed is there, once."""
+"""Three hundred kills: every confirmed write is stored once."""
 
 from pathlib import Path
 
