@@ -17,7 +17,7 @@ expect.set_options(timeout=10_000)
 def open_browser(
     chromium: Browser, bridge: Bridge, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., BrowserContext]]:
-    """A browser of its own for somebody who is signed in; an error or a violated policy fails the test."""
+    """A new browser context of a signed-in person; a script error or a violated policy fails the test."""
     contexts: list[BrowserContext] = []
     errors: list[str] = []
 
@@ -46,7 +46,7 @@ def open_browser(
 
 @pytest.fixture
 def room_page(open_browser: Callable[..., BrowserContext], agent: Agent) -> Callable[..., Page]:
-    """The agent's room, open in a browser of its own and listening to its stream."""
+    """The agent's room in a new browser context, with its stream open."""
 
     def start(username: str = "ana", **options: object) -> Page:
         page = open_browser(username, **options).new_page()

@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA in every state, both colour schemes, on phone and desk: what axe finds, and what it cannot."""
+"""Accessibility (WCAG 2.2 AA) of each page and card state, in both colour schemes, on phone and desktop."""
 
 import re
 from collections.abc import Callable

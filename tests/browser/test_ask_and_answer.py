@@ -1,4 +1,4 @@
-"""From an agent's question to a click and back, as people see it."""
+"""From an agent's question to a click and back, in the browser."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def test_two_people_at_once_have_one_winner_and_the_other_is_told(agent: Agent, 
     assert agent.read(question["id"])["answer"]["by"]["username"] == "ana"
 
 
-def test_words_half_typed_are_kept_when_somebody_else_answers(agent: Agent, room_page: RoomPage) -> None:
+def test_words_half_typed_are_kept_when_another_person_answers(agent: Agent, room_page: RoomPage) -> None:
     agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     ben.get_by_role("radio", name="Other").check()
@@ -226,7 +226,7 @@ def test_a_fresh_card_ignores_a_click_that_was_meant_for_something_else(
     agent: Agent, room_page: RoomPage
 ) -> None:
     page = room_page()
-    # Click in the same task in which the card comes in: nobody can have aimed at it.
+    # Click in the same task in which the card appears: no person can have aimed at it.
     page.evaluate(
         """() => new MutationObserver((_, observer) => {
             const option = document.querySelector(".option-row .option");

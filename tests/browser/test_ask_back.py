@@ -1,4 +1,4 @@
-"""A person writes to the agent instead of choosing; everybody sees it, and no word of it is lost."""
+"""Asking back in the browser: all viewers see it, and no text is lost."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ def send(page: Page) -> None:
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """As somebody without a mouse gets there."""
+    """Reach it with the keyboard alone."""
     for _ in range(20):
         page.keyboard.press("Tab")
         if target.evaluate("(element) => element === document.activeElement"):
@@ -44,7 +44,7 @@ def hold_replies(page: Page) -> list[tuple[Route, APIResponse]]:
     return held
 
 
-def test_the_waiting_agent_gets_a_reply_and_everybody_sees_who_asked_back(
+def test_the_waiting_agent_gets_a_reply_and_all_viewers_see_who_asked_back(
     agent: Agent, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
@@ -117,7 +117,7 @@ def test_half_a_reply_survives_a_reload(agent: Agent, room_page: RoomPage) -> No
     assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
 
 
-def test_half_a_reply_stays_readable_when_somebody_else_answers(
+def test_half_a_reply_stays_readable_when_another_person_answers(
     agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()

@@ -1,4 +1,4 @@
-"""Races between what people do and what happens meanwhile: nothing is answered or lost by accident."""
+"""Races between clicks and changes of the page: nothing is answered or lost by accident."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ WITH_LINK = "See [the plan](https://example.com/plan) before you choose"
 def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: RoomPage) -> None:
     above, below = agent.ask(), agent.ask()
     page = room_page()
-    # In the task in which the card above folds, somebody clicks where the next one has moved to.
+    # A click in the task in which the card above folds, at the place to which the next one has moved.
     page.evaluate(
         """(id) => new MutationObserver((_, observer) => {
             if (document.querySelector(".card.is-withdrawn") === null) return;

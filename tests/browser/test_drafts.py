@@ -1,4 +1,4 @@
-"""Half an answer survives everything but being answered."""
+"""Drafts: a half-typed answer is kept until the question is settled."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def test_a_reload_keeps_what_was_chosen_and_typed(agent: Agent, room_page: RoomP
     assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
 
 
-def test_a_draft_is_gone_when_somebody_else_answered(
+def test_a_draft_is_gone_when_another_person_answered(
     agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
@@ -76,7 +76,7 @@ def test_a_draft_is_for_its_writer_alone(
     page.goto(f"/rooms/{agent.room}")
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")
-    # The same browser, somebody else.
+    # The same browser, another person.
     address = f"http://127.0.0.1:{bridge.site.port}"
     cookies = bridge.person("ben", bridge.site).cookies
     context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])

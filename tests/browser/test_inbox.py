@@ -1,4 +1,4 @@
-"""The inbox keeps what no agent waits for apart, while the page is open and agents come and go."""
+"""The inbox in the browser: questions without a waiting agent are kept apart, live."""
 
 from collections.abc import Callable
 

@@ -14,7 +14,7 @@ RoomPage = Callable[..., Page]
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """As somebody without a mouse gets there."""
+    """Reach it with the keyboard alone."""
     for _ in range(20):
         page.keyboard.press("Tab")
         if target.evaluate("(element) => element === document.activeElement"):
@@ -121,7 +121,7 @@ def withdrawn(agent: Agent, bridge: Bridge, question: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("settle", [answered_by_ben, withdrawn])
 @pytest.mark.parametrize("place", ["card", "option", "text", "reason"])
-def test_the_focus_stays_on_a_card_that_somebody_else_settles(
+def test_the_focus_stays_on_a_card_that_another_person_settles(
     agent: Agent, bridge: Bridge, room_page: RoomPage, place: str, settle: Callable[..., None]
 ) -> None:
     question = agent.ask()

@@ -1,4 +1,4 @@
-"""Everybody reads the pages in a language of their own, in the same room and over the same stream."""
+"""People in one room read its page and stream in their own languages."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ def test_the_way_in_is_german(open_browser: OpenBrowser, password: str) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "de")
 
 
-def test_the_same_card_comes_to_everybody_in_their_language(
+def test_the_same_card_comes_to_each_person_in_their_language(
     agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     german, english = room_page("ana", **GERMAN), room_page("ben")

@@ -1,4 +1,4 @@
-"""What calls for somebody: the pill, a sentence for screen readers, notifications of the system."""
+"""Notifications of an open page: the pill, the live region for screen readers, system notifications."""
 
 from collections.abc import Callable
 from typing import Any
@@ -94,7 +94,7 @@ def test_a_burst_is_one_polite_sentence(agent: Agent, room_page: RoomPage, bridg
     assert len(page.evaluate("window.said")) == 2
 
 
-def test_settled_cards_make_room_when_nobody_looks(
+def test_settled_cards_make_room_while_the_page_is_hidden(
     agent: Agent, room_page: RoomPage, open_browser: Callable[..., BrowserContext]
 ) -> None:
     settled, open_one = agent.ask(), agent.ask()
@@ -118,7 +118,7 @@ def test_settled_cards_make_room_when_nobody_looks(
 def notifying(
     agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> Callable[..., list[Page]]:
-    """Tabs of somebody who wants notifications and looks at none of them."""
+    """Hidden tabs of a person who has notifications switched on."""
 
     def start(tabs: int = 1) -> list[Page]:
         bridge.person("eli", bridge.site).post("/settings", {"notify": "on", "keyboard": "on"})
@@ -149,7 +149,7 @@ def until_heard(pages: list[Page], agent: Agent) -> dict[str, Any]:
     return question
 
 
-def test_one_tab_notifies_for_all_and_closes_it_when_somebody_answered(
+def test_one_tab_notifies_for_all_and_closes_it_after_an_answer(
     agent: Agent, notifying: Callable[..., list[Page]], bridge: Bridge
 ) -> None:
     pages = notifying(3)
@@ -169,7 +169,7 @@ def test_one_tab_notifies_for_all_and_closes_it_when_somebody_answered(
     eventually(lambda: pages[0].evaluate(SHOWN_NOTIFICATIONS) == [])
 
 
-def test_nothing_while_somebody_looks(
+def test_nothing_while_the_page_is_visible(
     agent: Agent, notifying: Callable[..., list[Page]], bridge: Bridge
 ) -> None:
     pages = notifying(2)

@@ -1,4 +1,4 @@
-"""The real commands of an agent that asks and goes on: the card follows `poll` and `listen`."""
+"""The card shows an agent as waiting while its `poll` or `listen` command runs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Web push in a real browser: what a push makes the service worker show, and where a click on it leads."""
+"""Web push in a browser: the notification that the service worker shows, and where a click on it leads."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ OpenBrowser = Callable[..., BrowserContext]
 
 
 class Device:
-    """Somebody's browser with our worker; pushes come by its developer tools, as no service is in reach."""
+    """A browser with the service worker; pushes come by its developer tools, without a push service."""
 
     def __init__(self, context: BrowserContext, page: Page) -> None:
         self.context, self.page = context, page

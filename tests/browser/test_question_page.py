@@ -1,4 +1,4 @@
-"""The page of one question while the question goes on."""
+"""The page of one question, live."""
 
 from collections.abc import Callable
 

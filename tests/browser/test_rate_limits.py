@@ -1,4 +1,4 @@
-"""Somebody who has sent as much as one may: told on the card, and nothing typed is lost."""
+"""The rate limit in the browser: shown on the card, and nothing typed is lost."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""A click on a database that takes no writes: told on the card, and nothing typed is lost."""
+"""A click while the database refuses writes: shown on the card, and nothing typed is lost."""
 
 from collections.abc import Iterator
 

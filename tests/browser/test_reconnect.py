@@ -1,4 +1,4 @@
-"""A page that was cut off, in whatever way, is right again within five seconds of the network's return."""
+"""Reconnect: a page is up to date within five seconds after the network is back, however it failed."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def test_503_for_ten_seconds(agent: Agent, page: Page, proxy: Proxy) -> None:
     expect(page.get_by_text("Caught up")).to_be_hidden()
 
 
-def test_a_minute_without_a_network_that_nobody_told_of(agent: Agent, page: Page, proxy: Proxy) -> None:
+def test_a_minute_without_a_network_that_no_event_announced(agent: Agent, page: Page, proxy: Proxy) -> None:
     proxy.freeze()
     missed = agent.ask()
     page.wait_for_timeout(60_000)

@@ -1,4 +1,4 @@
-"""A click that could not be sent: said beside it, repeated by hand or with the connection, stored once."""
+"""A click that could not be sent: shown on the card, retried by hand or on reconnect, stored once."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A page that was cut off is right again within five seconds of the server's return."""
+"""Server restarts: a page is up to date within five seconds after the server is back."""
 
 import time
 from collections.abc import Callable

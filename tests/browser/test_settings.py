@@ -1,4 +1,4 @@
-"""What somebody chose on the Settings page, in every page and browser of theirs."""
+"""Choices of the Settings page, in all pages and browsers of that person."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from tests.harness.pages import click_option
 RoomPage = Callable[..., Page]
 OpenBrowser = Callable[..., BrowserContext]
 
-# Nobody else's tests know this person: what they choose must not surprise anybody.
+# No other test uses this account: its settings must not affect them.
 PERSON = "eli"
 
 
@@ -239,7 +239,7 @@ def test_the_browser_can_install_it(own_profile: BrowserContext) -> None:
 def test_a_browser_that_refuses_says_so(own_profile: BrowserContext, choose: object) -> None:
     page = own_profile.new_page()
     page.goto("/settings")
-    # Without a screen nobody can be asked: the browser refuses by itself.
+    # A browser without a screen cannot show its prompt and refuses by itself.
     page.get_by_label("Notifications in this browser").click()
     expect(page.get_by_text("This browser refuses notifications from this site")).to_be_visible()
     expect(page.get_by_label("Notifications in this browser")).not_to_be_checked()

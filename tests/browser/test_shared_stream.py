@@ -1,4 +1,4 @@
-"""One stream per browser: any number of tabs work over HTTP/1.1, which allows six connections a host."""
+"""One stream per browser, shared by its tabs: HTTP/1.1 allows only six connections a host."""
 
 from collections.abc import Callable
 
@@ -79,7 +79,7 @@ def test_numbers_of_other_rooms_are_live_in_every_rail(
     expect(count).to_be_hidden()
 
 
-def test_who_signs_in_as_somebody_else_gets_nothing_of_the_old_page(
+def test_who_signs_in_as_another_person_gets_nothing_of_the_old_page(
     agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     ana, ben = bridge.person("ana", bridge.site), bridge.person("ben", bridge.site)

@@ -1,4 +1,4 @@
-"""Signed out in another tab: a click says so beside itself, and signing in leads back to it."""
+"""Signed out in another tab: a click shows so on its card, and signing in leads back to it."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ WINDOW = {"width": 800, "height": 600}
 
 @pytest.fixture
 def page(agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]) -> Page:
-    """A long room, of somebody whose session no other test needs."""
+    """A long room, opened in a session that no other test needs."""
     for _ in range(QUESTIONS):
         agent.ask()
     context = open_browser("", viewport=WINDOW)

@@ -1,4 +1,4 @@
-"""Careful questions in the browser: votes arrive live, decisions can be undone, the agent waits for both."""
+"""Votes and the undo window in the browser: votes arrive live, and the agent waits for the final decision."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.harness.pages import click_option, wait_for_stream
 RoomPage = Callable[..., Page]
 
 
-def test_votes_show_on_everybodys_card_until_enough_agree(agent: Agent, room_page: RoomPage) -> None:
+def test_votes_show_on_all_cards_until_enough_agree(agent: Agent, room_page: RoomPage) -> None:
     ana, ben = room_page("ana"), room_page("ben")
     with agent.asking(wait=50, care={"votes": 2}) as wait:
         expect(ben.get_by_text("0 voted; 2 have to agree")).to_be_visible()
@@ -28,7 +28,7 @@ def test_votes_show_on_everybodys_card_until_enough_agree(agent: Agent, room_pag
         expect(page.get_by_role("article")).to_contain_text("Decided by Ana Costa, Ben Okafor")
 
 
-def test_decision_can_be_undone_by_somebody_else_and_is_told_only_afterwards(
+def test_decision_can_be_undone_by_another_person_and_is_told_only_afterwards(
     agent: Agent, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")

@@ -33,7 +33,7 @@ def own_bridge(tmp_path: Path) -> Iterator[Bridge]:
 
 @pytest.fixture
 def agent(bridge: Bridge) -> Agent:
-    """Somebody who looks at the room over the API, beside the client."""
+    """A second view of the room over the API, beside the client."""
     return bridge.agent()
 
 

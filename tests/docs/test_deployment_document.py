@@ -124,7 +124,7 @@ def test_nginx_limits_every_form_with_a_password_that_is_open_to_all() -> None:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     for name in UNITS:
-        # It looks whether the program is there, and nobody has installed the site.
+        # It checks that the program exists, and the site is not installed here.
         text = (DEPLOY / name).read_text().replace("/opt/ask-bridge", str(ROOT))
         (tmp_path / name).write_text(text)
     done = subprocess.run(

@@ -87,8 +87,8 @@ STREAMS = 10
 
 
 @pytest.fixture
-def deaf_bridge(tmp_path: Path) -> Iterator[Bridge]:
-    """Two processes that cannot hear each other."""
+def bridge_without_hints(tmp_path: Path) -> Iterator[Bridge]:
+    """Two processes with a channel layer that delivers nothing."""
     with postgres_and_redis_urls() as urls:
         environment = clean_environment(tmp_path / "data") | urls
         environment["DJANGO_SETTINGS_MODULE"] = "tests.faults.dropping_channel_layer"
@@ -112,14 +112,14 @@ def seen_at(stream: EventStream, event: str, count: int) -> dict[str, float]:
     return seen
 
 
-def test_every_answer_and_event_arrives_although_every_hint_is_lost(deaf_bridge: Bridge) -> None:
-    agent, ana = deaf_bridge.agent(), deaf_bridge.person()
-    near, far = deaf_bridge.sites
+def test_every_answer_and_event_arrives_although_every_hint_is_lost(bridge_without_hints: Bridge) -> None:
+    agent, ana = bridge_without_hints.agent(), bridge_without_hints.person()
+    near, far = bridge_without_hints.sites
     arrived_at = {}
     with ExitStack() as stack, ThreadPoolExecutor(QUESTIONS + 2 * STREAMS) as pool:
 
         def watch(site: Site, event: str) -> Any:
-            stream = stack.enter_context(deaf_bridge.person("ben", site).stream(agent.room))
+            stream = stack.enter_context(bridge_without_hints.person("ben", site).stream(agent.room))
             stream.set_timeout(2 * CATCH_UP_SECONDS)  # less than the pause between two signs of life
             return pool.submit(seen_at, stream, event, QUESTIONS)
 

@@ -126,7 +126,7 @@ class Agent:
         return self.questions("open")
 
     def questions(self, status: str) -> list[Any]:
-        return self.get(f"{self.questions_url}?status={status}").json()["questions"]  # type: ignore[no-any-return]
+        return self.get(f"{self.questions_url}?status={status}").json()["questions"]
 
     def send(self, content: str, **fields: Any) -> Any:
         """Send a message to the room."""

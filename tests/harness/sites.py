@@ -96,7 +96,7 @@ class Site:
 
 
 def clean_environment(data: Path) -> dict[str, str]:
-    """Nothing of the developer's own settings, and a free port."""
+    """An environment without the developer's settings, and with a free port."""
     return {
         "PATH": os.environ["PATH"],
         "DATA_DIR": str(data),

@@ -1,4 +1,4 @@
-"""Every test here runs twice: embedded, and scaled out with the agent and the people on two processes."""
+"""Fixtures of these tests: agents and people of the bridge."""
 
 from collections.abc import Callable
 

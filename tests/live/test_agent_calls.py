@@ -1,4 +1,4 @@
-"""Calls of agents go past what the site has for people, and lose nothing of what every reply needs."""
+"""Agent calls skip the middleware for people, and still get what every reply needs."""
 
 import json
 
@@ -17,7 +17,7 @@ def test_a_reply_is_whole_and_knows_nothing_of_people(agent: Agent) -> None:
     assert "Cookie" not in reply.headers.get("Vary", "")
 
 
-def test_somebody_elses_host_name_is_refused_by_every_call(agent: Agent) -> None:
+def test_a_foreign_host_name_is_refused_by_every_call(agent: Agent) -> None:
     headers = agent.headers() | {"Host": "evil.example"}
     question = agent.ask()
     message = {"sender": "test-agent", "content": "Hello"}

@@ -76,12 +76,12 @@ def test_a_reply_is_a_denial_that_asks_back(agent: Agent, person: Person) -> Non
     eventually(lambda: agent.read(asked["id"])["delivered_at"])
 
 
-def test_nobody_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
+def test_no_answer_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
     assert agent.call("POST", path(agent, "?timeout=0.3"), envelope()).json() == {}
     assert [question["status"] for question in agent.open_questions()] == ["open"]
 
 
-def test_nobody_in_time_is_said_to_a_model_that_has_nobody_else(agent: Agent) -> None:
+def test_no_answer_in_time_is_said_to_a_model_that_can_ask_no_one_else(agent: Agent) -> None:
     reply = agent.call("POST", path(agent, "?timeout=0.3&headless=1"), envelope())
     output = reply.json()["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
@@ -132,7 +132,7 @@ def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: Bridge, age
     asked = agent.ask()
     for refused in (
         bot.call("POST", path(bot), envelope()),
-        bot.call("POST", f"{bot.path}/questions?wait=1", bot.question()),
+        bot.call("POST", f"{bot.path}/questions?wait=1", bot.question_body()),
         bot.call("GET", f"/api/v1/questions/{asked['id']}?wait=1"),
     ):
         assert (refused.status, refused.json()["code"]) == (403, "missing_scope")
@@ -265,7 +265,7 @@ def test_an_answer_to_one_call_does_not_close_another_that_asks_the_same(
         assert [card["tool_use_id"] for card in agent.open_questions()] == ["toolu_2"]
 
 
-def test_nobody_in_time_is_the_end_of_the_wait(agent: Agent) -> None:
+def test_no_answer_in_time_is_the_end_of_the_wait(agent: Agent) -> None:
     agent.call("POST", path(agent, "?timeout=0.2"), envelope())
     eventually(lambda: not agent.open_questions()[0]["agent"]["active"], seconds=2)
 

@@ -1,4 +1,4 @@
-"""Many write at once while others read on: every reader gets every entry once, in one order."""
+"""Concurrent writers: every reader gets every entry once, in one order."""
 
 from concurrent.futures import ThreadPoolExecutor
 

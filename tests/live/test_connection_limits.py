@@ -1,4 +1,4 @@
-"""How much one agent or person can hold open: bounded, and refused with a time to come back."""
+"""Limits on open connections per agent and person: refused with Retry-After."""
 
 from contextlib import ExitStack
 
@@ -20,7 +20,7 @@ def test_the_101st_wait_for_a_question_is_told_to_come_back(bridge: Bridge) -> N
     question = agent.ask()
     with ExitStack() as stack:
         waits = [stack.enter_context(agent.waiting(question["id"], 30)) for _ in range(POPULAR + 1)]
-        # Whichever comes last: nobody knows in which order the site hears of them.
+        # The one that the site reads last, in an unknown order.
         (refused,) = eventually(lambda: [wait for wait in waits if wait.has_begun])
         assert refused.reply().status == 429
         assert refused.result()["code"] == "too_many_requests"

@@ -1,4 +1,4 @@
-"""Waiting holds a socket and nothing else."""
+"""A waiting agent holds a socket: no thread, no database connection."""
 
 from contextlib import ExitStack
 from pathlib import Path

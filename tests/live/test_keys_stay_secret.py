@@ -1,4 +1,4 @@
-"""Keys were made, used, mistyped, rotated and revoked: none is in the database, none in the log."""
+"""Agent keys, in use or mistyped, rotated or revoked: none is in the database or in a log."""
 
 import re
 import subprocess
@@ -52,7 +52,7 @@ def use(agent: Agent, ana: Person) -> None:
 
 
 def dump(bridge: Bridge, data: Path) -> bytes:
-    """Everything that is stored, as somebody reads it who has stolen the disk."""
+    """Everything that is stored, as a thief of the disk reads it."""
     if url := bridge.environment.get("DATABASE_URL"):
         return subprocess.run(["pg_dump", "--dbname", url], check=True, capture_output=True).stdout
     return b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""Two sites on one Redis: each hears its own processes and nothing of the other site."""
+"""Two sites on one Redis: each gets hints of its own processes only."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def first_people(site: Site) -> tuple[Agent, str]:
 
 
 def next_answering(stream: EventStream) -> str:
-    """Which question somebody has begun to answer."""
+    """The question that a person has begun to answer."""
     while not (event := stream.next().event).startswith("answering-"):
         pass
     return event.removeprefix("answering-")

@@ -1,4 +1,4 @@
-"""Streams of pages: what they bring, where they begin again, and who may not have them."""
+"""Page streams: their events, replay after a reconnect, and access."""
 
 import time
 
@@ -101,7 +101,7 @@ def test_the_inbox_stream_replays_each_room_from_its_own_cursor(agent: Agent, pe
         assert question["id"] in stream.until("question").data
 
 
-def test_nobody_streams_without_signing_in(agent: Agent, visitor) -> None:
+def test_no_stream_without_signing_in(agent: Agent, visitor) -> None:
     assert visitor.get(f"/rooms/{agent.room}/stream").status == 401
     assert visitor.get("/stream").status == 401
 
@@ -166,7 +166,7 @@ def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: Bridge, agent: 
             talker.send("busy")
 
 
-def test_a_page_stream_of_nobody_asks_for_no_bearer_key(visitor: Visitor) -> None:
+def test_a_page_stream_without_a_login_asks_for_no_bearer_key(visitor: Visitor) -> None:
     reply = visitor.get("/stream")
     assert reply.json()["code"] == "signed_out"
     assert "WWW-Authenticate" not in reply.headers

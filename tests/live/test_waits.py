@@ -1,4 +1,4 @@
-"""Agents that wait: answered within a moment, seen as waiting, seen as gone."""
+"""Waits of agents: answered at once, shown as waiting, shown as gone."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ def test_asking_and_waiting_is_one_request(agent: Agent, person) -> None:
     assert reply["status"] == "answered"
 
 
-def test_a_wait_that_nobody_ends_returns_the_open_question(agent: Agent) -> None:
+def test_a_wait_without_an_answer_returns_the_open_question(agent: Agent) -> None:
     question = agent.ask()
     reply = agent.wait(question["id"], seconds=0.5)
     assert reply["status"] == "open"
@@ -49,7 +49,7 @@ def test_two_waits_on_one_question_get_the_same_answer(agent: Agent, person) -> 
         assert first.result(timeout=1)["answer"] == second.result(timeout=1)["answer"]
 
 
-def test_an_answer_is_delivered_to_whoever_waits_later(agent: Agent, person) -> None:
+def test_an_answer_is_delivered_to_a_later_wait(agent: Agent, person) -> None:
     question = agent.ask()
     person.answer(question, "SQLite")
     assert agent.read(question["id"])["delivered_at"] is None
@@ -102,7 +102,7 @@ def test_an_expired_question_has_its_default_and_says_so(agent: Agent) -> None:
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
 
 
-def test_a_withdrawn_question_wakes_whoever_waits(agent: Agent) -> None:
+def test_a_withdrawn_question_wakes_its_waits(agent: Agent) -> None:
     question = agent.ask()
     with agent.waiting(question["id"]) as wait:
         assert agent.call("DELETE", f"/api/v1/questions/{question['id']}").status == 200

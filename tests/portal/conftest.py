@@ -17,13 +17,13 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="session")
 def agent_machine(wheel: Path) -> Machine:
-    """Where somebody typed `pip install ask-bridge`."""
+    """A machine after `pip install ask-bridge`."""
     with made_once("agent-machine", lambda folder: new_machine(folder, str(wheel))) as folder:
         return Machine(folder)
 
 
 @pytest.fixture(scope="session")
 def portal_machine(wheel: Path) -> Machine:
-    """Where somebody typed `pip install "ask-bridge[server]"`."""
+    """A machine after `pip install "ask-bridge[server]"`."""
     with made_once("portal-machine", lambda folder: new_machine(folder, f"{wheel}[server]")) as folder:
         return Machine(folder)

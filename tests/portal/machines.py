@@ -1,4 +1,4 @@
-"""Clean machines: virtual environments that hold nothing but what was installed into them."""
+"""Clean machines: virtual environments with nothing but one requirement."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def new_machine(folder: Path, requirement: str) -> Machine:
-    """A machine on which somebody installed this, in the versions that our own lock names."""
+    """A machine with this requirement installed, in the versions of requirements/server.txt."""
     venv.create(folder)
     machine = Machine(folder)
     locked = (ROOT / "requirements" / "server.txt").read_text()

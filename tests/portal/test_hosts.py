@@ -1,4 +1,4 @@
-"""Portals that break naive apps: in each of them a question is asked, seen, answered and received."""
+"""Host projects with difficult settings: in each a question is asked, seen, answered and received."""
 
 import json
 import secrets
@@ -10,7 +10,7 @@ import pytest
 
 from tests.harness.people import Person
 from tests.harness.timing import eventually
-from tests.portal.portals import ASGI_SERVER, World, host
+from tests.portal.portals import ASGI_SERVER, Host, running_host
 
 HOSTS = [
     "plain",
@@ -31,26 +31,26 @@ APPLICATIONS = {"channels_routing": "tests.portal.hosts.routing:application"}
 
 
 @pytest.fixture(scope="module", params=HOSTS)
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     application = APPLICATIONS.get(request.param, "tests.portal.hosts.asgi:application")
     places = {"prefix": PREFIXES.get(request.param, "/ask"), "root": ROOTS.get(request.param, "")}
     data = tmp_path_factory.mktemp(request.param)
-    with host(request.param, data, [*ASGI_SERVER, application], **places) as running:
+    with running_host(request.param, data, [*ASGI_SERVER, application], **places) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def ana(world: World) -> Person:
-    return world.person("ana")
+def ana(host: Host) -> Person:
+    return host.person("ana")
 
 
 def chosen(question: Any) -> list[str]:
-    """What the agent is told that somebody chose."""
+    """The chosen labels, as the agent gets them."""
     return question["answer"]["answers"][0]["selectedOptions"]  # type: ignore[no-any-return]
 
 
-def test_a_question_is_asked_seen_answered_and_received(world: World, ana: Person) -> None:
-    agent = world.agent
+def test_a_question_is_asked_seen_answered_and_received(host: Host, ana: Person) -> None:
+    agent = host.agent
     cursor = f"lobby:{ana.page_cursor('lobby')}"
     with ana.stream(None, since=cursor) as stream, agent.asking(wait=30) as asking:
         card = stream.until("question")
@@ -64,60 +64,60 @@ def test_a_question_is_asked_seen_answered_and_received(world: World, ana: Perso
         assert "SQLite" in stream.until(f"card-{question['id']}").data
 
 
-def test_the_second_answer_is_refused_and_the_first_one_stays(world: World, ana: Person) -> None:
-    ben = world.person("ben")
-    question = world.agent.ask()
+def test_the_second_answer_is_refused_and_the_first_one_stays(host: Host, ana: Person) -> None:
+    ben = host.person("ben")
+    question = host.agent.ask()
     form = ben.form_of(question)
     ana.answer(question, "SQLite")
     name, value = form["fields"]["PostgreSQL"]
     late = ben.post(form["action"], {name: value})
     assert late.status == 409
     assert "ana@x.org" in late.text
-    assert chosen(world.agent.read(question["id"])) == ["SQLite"]
+    assert chosen(host.agent.read(question["id"])) == ["SQLite"]
 
 
-def test_asking_twice_is_asking_once(world: World) -> None:
+def test_asking_twice_is_asking_once(host: Host) -> None:
     call = {"session_id": "s", "tool_use_id": secrets.token_hex(4)}
-    first = world.agent.ask(**call)
-    again = world.agent.call("POST", f"{world.agent.path}/questions", world.agent.question_body(**call))
+    first = host.agent.ask(**call)
+    again = host.agent.call("POST", f"{host.agent.path}/questions", host.agent.question_body(**call))
     assert (again.status, again.json()["id"]) == (200, first["id"])
 
 
-def test_a_deadline_passes_by_itself(world: World) -> None:
-    question = world.agent.ask(timeout_seconds=1)
-    assert eventually(lambda: world.agent.read(question["id"])["status"] != "open")
-    assert world.agent.read(question["id"])["status"] == "expired"
+def test_a_deadline_passes_by_itself(host: Host) -> None:
+    question = host.agent.ask(timeout_seconds=1)
+    assert eventually(lambda: host.agent.read(question["id"])["status"] != "open")
+    assert host.agent.read(question["id"])["status"] == "expired"
 
 
-def test_strangers_are_sent_to_the_login_of_the_portal(world: World) -> None:
-    page = world.portal.request("GET", f"{world.portal.prefix}/rooms/lobby")
+def test_strangers_are_sent_to_the_login_of_the_portal(host: Host) -> None:
+    page = host.portal.request("GET", f"{host.portal.prefix}/rooms/lobby")
     assert page.status == 302
-    assert page.headers["Location"].startswith(f"{world.root}/entrance/?next=")
-    wrong = world.agent.call("GET", f"{world.agent.path}/questions", key="abk_wrong")
+    assert page.headers["Location"].startswith(f"{host.root}/entrance/?next=")
+    wrong = host.agent.call("GET", f"{host.agent.path}/questions", key="abk_wrong")
     assert (wrong.status, wrong.json()["code"]) == (401, "unauthorized")
 
 
-def test_every_page_is_there(world: World, ana: Person) -> None:
+def test_every_page_is_there(host: Host, ana: Person) -> None:
     for path in ("/", "/settings", "/rooms/lobby", "/rooms/lobby/connect", "/manifest.webmanifest"):
-        assert ana.get(f"{world.portal.prefix}{path}").status == 200
-    ready = world.portal.request("GET", f"{world.portal.prefix}/readyz")
+        assert ana.get(f"{host.portal.prefix}{path}").status == 200
+    ready = host.portal.request("GET", f"{host.portal.prefix}/readyz")
     assert json.loads(ready.text) == {"database": "ok", "channel_layer": "ok"}
 
 
-def test_the_portal_itself_is_as_before(world: World, ana: Person) -> None:
-    assert ana.get(f"{world.root}/").text == "The portal's own page"
+def test_the_portal_itself_is_as_before(host: Host, ana: Person) -> None:
+    assert ana.get(f"{host.root}/").text == "The portal's own page"
 
 
-def test_nothing_went_wrong_unseen(world: World) -> None:
-    log = world.portal.log.read_text()
+def test_nothing_went_wrong_unseen(host: Host) -> None:
+    log = host.portal.log.read_text()
     assert "Traceback" not in log
     assert "Warning" not in log
-    assert "All is well" in world.run("django", "verify_audit")
+    assert "All is well" in host.run("django", "verify_audit")
 
 
-@pytest.mark.parametrize("world", ["channels_routing"], indirect=True)
-def test_its_websockets_are_open_as_before(world: World) -> None:
-    with socket.create_connection(("127.0.0.1", world.portal.port), timeout=10) as connection:
+@pytest.mark.parametrize("host", ["channels_routing"], indirect=True)
+def test_its_websockets_are_open_as_before(host: Host) -> None:
+    with socket.create_connection(("127.0.0.1", host.portal.port), timeout=10) as connection:
         connection.sendall(
             b"GET /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"

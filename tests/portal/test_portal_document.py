@@ -105,7 +105,7 @@ def tried(portal_machine: Machine, project: Path) -> Iterator[Tried]:
     key = ""
     for command in prepare:
         program, *arguments = shlex.split(command)
-        # Nobody is there to type the password.
+        # No terminal to type the password in.
         typed = ["--noinput"] if "createsuperuser" in arguments else []
         variables = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
         key = portal_machine.check(program, *arguments, *typed, cwd=project, **variables).strip()

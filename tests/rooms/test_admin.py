@@ -372,12 +372,12 @@ def _states(browser: Client) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("model", ["question", "answer", "message"])
-def test_nobody_adds_to_history(admin_client: Client, model: str) -> None:
+def test_history_cannot_be_added_to(admin_client: Client, model: str) -> None:
     assert admin_client.get(reverse(f"admin:ask_bridge_{model}_add")).status_code == 403
 
 
 @pytest.mark.parametrize("index", [0, 1, 2], ids=["question", "answer", "message"])
-def test_nobody_changes_history(admin_client: Client, history: Any, index: int) -> None:
+def test_history_cannot_be_changed(admin_client: Client, history: Any, index: int) -> None:
     happened = history[index]
     model = happened._meta.model_name
     before = type(happened).objects.filter(pk=happened.pk).values().get()
@@ -431,7 +431,7 @@ def test_settled_question_is_deleted_with_its_answer_by_a_superuser(
     assert not Answer.objects.exists()
 
 
-def test_open_question_is_deleted_by_nobody(admin_client: Client, question: Question) -> None:
+def test_open_question_cannot_be_deleted(admin_client: Client, question: Question) -> None:
     address = reverse("admin:ask_bridge_question_delete", args=(question.pk,))
     assert admin_client.post(address, {"post": "yes"}).status_code == 403
     assert Question.objects.exists()

@@ -1,4 +1,4 @@
-"""The audit covers content and order: what was rewritten, removed or reordered by SQL is found."""
+"""The audit covers content and order: changes by SQL (rewritten, removed, reordered) are found."""
 
 import json
 from collections.abc import Callable

@@ -33,7 +33,7 @@ def answer(question: Question, user: Any, label: str = "SQLite", notes: str | No
 
 
 def later(question: Question, **fields: Any) -> Question:
-    """The same question when these times have passed and somebody swept."""
+    """The same question after these times have passed and a sweep."""
     past = timezone.now() - timedelta(seconds=1)
     Question.objects.filter(pk=question.pk).update(**dict.fromkeys(fields or ("held_until",), past))
     lifecycle.sweep()
@@ -101,7 +101,7 @@ def test_who_is_asked_first_does_not_keep_a_question_for_ever() -> None:
     assert asked.escalate_seconds == care.ESCALATION_SECONDS
 
 
-def test_nobody_is_asked_first_who_has_no_vote() -> None:
+def test_only_people_with_a_vote_are_asked_first() -> None:
     votes = {"votes": {"needed": 2, "of": ["ben", "cy"]}}
     both = care.together(parse(Care, {"first": "ana"}), parse(Care, votes))
     assert both is not None
@@ -224,7 +224,7 @@ def test_votes_do_not_outlive_the_deadline(ask: Ask, ana: Any, ben: Any) -> None
 # ---- the undo window -------------------------------------------------------------------------------------
 
 
-def test_decision_is_held_until_nobody_can_undo_it(ask: Ask, agent: Any, ana: Any) -> None:
+def test_decision_is_held_until_it_cannot_be_undone(ask: Ask, agent: Any, ana: Any) -> None:
     held = answer(ask(care={"undo_seconds": 10}), ana)
     assert (held.status, held.is_held, held.answer_or_none) == ("open", True, None)
     wire = agent.get(agent.question_url(held.pk)).json()
@@ -266,7 +266,7 @@ def test_agent_can_take_a_held_question_back(ask: Ask, ana: Any) -> None:
     assert not Answer.objects.exists()
 
 
-def test_decision_of_somebody_who_was_deleted_meanwhile_counts(ask: Ask, ana: Any) -> None:
+def test_decision_of_a_person_who_was_deleted_meanwhile_counts(ask: Ask, ana: Any) -> None:
     held = answer(ask(care={"undo_seconds": 10}), ana)
     ana.delete()
     settled = later(held)
@@ -316,7 +316,7 @@ def test_question_object_tells_what_care_it_gets_and_how_far_it_is(agent: Any, b
     }
 
 
-def test_answer_object_names_everybody_who_decided(agent: Any, ask: Ask, ana: Any, ben: Any) -> None:
+def test_answer_object_names_all_who_decided(agent: Any, ask: Ask, ana: Any, ben: Any) -> None:
     question = ask(care={"votes": 2})
     answer(question, ben)
     answer(question, ana)
@@ -453,7 +453,7 @@ def test_admin_sets_the_care_of_a_room(admin_page: Callable[..., Any], room: Roo
     assert room.care is None
 
 
-def test_admin_is_told_of_a_name_that_is_nobodys(admin_page: Callable[..., Any], room: Room) -> None:
+def test_admin_is_told_of_an_unknown_name(admin_page: Callable[..., Any], room: Room) -> None:
     reply = admin_page(first_people="ana, who")
     assert reply.status_code == 200
     assert "nobody who can answer in this room" in reply.content.decode()

@@ -1,4 +1,4 @@
-"""Where charts draw: nothing outside, nothing lost, nothing where there is nothing."""
+"""Chart geometry: all values inside the chart, none lost, and nothing drawn for no data."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Prepared statements say and find what the ORM's own would, and are put together once."""
+"""Compiled statements: the same SQL and results as the ORM, compiled once."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_times_are_compared_and_come_back_as_times(question: Question) -> None:
     assert ASKED_SINCE.first(time=question.asked_at) is None
 
 
-def test_is_put_together_once(question: Question, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_compiled_once(question: Question, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     compile_anew = SQLCompiler.as_sql
     monkeypatch.setattr(
@@ -130,7 +130,7 @@ def test_selects_single_values_where_it_is_told_to(question: Question) -> None:
     assert room_of.first(id=question.pk) == (question.room_id, question.asked_at)
 
 
-def test_whoever_wraps_queries_sees_them(question: Question) -> None:
+def test_query_wrappers_see_them(question: Question) -> None:
     seen = []
 
     def watch(execute: Any, sql: str, *rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who sleeps in the hub wakes for news, for the clock, and for nothing else."""
+"""Connections in the hub wake for a change or for their deadline, and for nothing else."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

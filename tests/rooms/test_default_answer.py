@@ -1,4 +1,4 @@
-"""A default counts only where people had time to answer, and never where votes or named people decide."""
+"""Default answers: used only after people had time to answer, never where votes or named people decide."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Frames of a stream: what an open page has to change, whatever is committed while it is read."""
+"""Events of a page stream: complete also when rows change between its reads."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def test_a_question_that_changes_between_the_reads_still_comes_as_new(
     cursor, sent = frames.frames_after(room.pk, question.revision - 1)
     assert cursor == question.revision
     assert "question" in [frame.event for frame in sent]
-    # Nobody is told a cursor beyond what was read.
+    # No client gets a cursor beyond what was read.
     assert max(frame.revision for frame in sent) == cursor
 
 

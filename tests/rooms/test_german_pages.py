@@ -1,4 +1,4 @@
-"""Whoever asks for German gets German: every page, every state of a card, every refusal.
+"""German pages: every page, every state of a card, every refusal.
 
 What people and agents wrote is marked, so that every other word on a page has to be in the German catalogues.
 """
@@ -92,7 +92,7 @@ def is_known(text: str) -> bool:
 
 
 def foreign_words(html: str) -> set[str]:
-    """What the page says that is neither German nor somebody's own words."""
+    """Texts of the page that are neither German nor written by a person."""
     texts = (text for found in Texts(html).found for text in re.split(r" · |^\(\d+\) ", found))
     said = {" ".join(text.split()).strip("· ") for text in texts}
     # The page names the prompt that something is wrong with, where a link leads back to, what a file is of,
@@ -272,7 +272,7 @@ def test_careful_questions_are_german(browser: Client, ask: Callable[..., Questi
     assert foreign_words(html) == set()
 
 
-def test_whoever_is_not_asked_first_reads_so_in_german(
+def test_people_who_are_not_asked_first_read_so_in_german(
     browser: Client, ask: Callable[..., Question], people: Any
 ) -> None:
     path = address(ask(care={"first": ["¤ben"]}), "/answer")

@@ -1,4 +1,4 @@
-"""The history as a file: the same as on the page, all of it, and harmless in a spreadsheet."""
+"""History export: complete, equal to the page, and harmless in a spreadsheet."""
 
 import asyncio
 import csv
@@ -243,7 +243,7 @@ def close_while_it_counts(browser: Client, path: str) -> None:
         return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:
-        raise AssertionError(f"nobody is there any more for {message}")
+        raise AssertionError(f"no client is left for {message}")
 
     async def give_up(**kwargs: object) -> None:
         is_given_up.set()

@@ -1,4 +1,4 @@
-"""Searching the history: whatever is typed finds what has it, and never anything of a foreign room."""
+"""History search: any text finds the entries that contain it, and never those of a foreign room."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -22,7 +22,7 @@ from rooms.words import words_of
 
 @pytest.fixture
 def decide(room: Room, ana: Any) -> Callable[..., Question]:
-    """A question with this text that somebody has answered and that is in the history."""
+    """An answered question with this text, in the history."""
 
     def decided(text: str, label: str = "Yes", *, by: Any = None, **fields: Any) -> Question:
         place = fields.pop("room", room)
@@ -86,7 +86,7 @@ def test_words_are_found(decide: Callable[..., Question], room: Room, typed: str
     assert look([room], q=typed)[0].startswith("Move")
 
 
-# Letters to nobody: accents of nothing, a blank with one below it, a hexagram, and what only joins others.
+# Not letters: accents alone, a space with an accent, a hexagram, and characters that only join others.
 MARKS = ["\u0301", "\u3099", "\u309b", "\u037a", "\u4dc0", "\u034f", "\u0301 \u309b"]
 
 
@@ -253,7 +253,7 @@ def test_words_of_the_index_itself_give_nothing_away(
         assert look([room], q=typed) == []
 
 
-def test_somebody_in_very_many_rooms_finds_the_same(decide: Callable[..., Question], room: Room) -> None:
+def test_a_member_of_very_many_rooms_finds_the_same(decide: Callable[..., Question], room: Room) -> None:
     decide("Mine?")
     many = [Room(pk=10_000 + number, slug=f"r{number}") for number in range(200)]
     assert look([room, *many]) == look([room, *many], q="mine") == ["Mine?"]

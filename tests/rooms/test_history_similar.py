@@ -1,4 +1,4 @@
-"""Decision memory: what is alike is found, what is not is not, and nothing is ever answered by it."""
+"""Similar decisions: like questions are found, others are not, and no question is answered by them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ OTHERS = [
 
 @pytest.fixture
 def decide(room: Room, ana: Any) -> Callable[..., Question]:
-    """Somebody answers such a question; it is in the history then."""
+    """Ask and answer such a question, and write it to the history."""
 
     def decided(text: str, label: str = "Yes", options: Any = ("Yes", "No"), **fields: Any) -> Question:
         place = fields.pop("room", room)

@@ -1,4 +1,4 @@
-"""The history: what was settled is written down once, soon after, and not by whoever asks or clicks."""
+"""The history writer: each settled question is written once, soon after, in the background."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -162,7 +162,7 @@ def settle_one_by_one(moments: list[list[Moment]]) -> None:
     [
         [[(0, 5)], [(0, 6)], [(0, 5)]],
         [[(0, 5)], [(0, 5)], [(0, 5)], [(0, 6), (0, 5)]],
-        # Where a microsecond is full, the next one has to do, whoever is there.
+        # If a microsecond is taken, the next free one is used.
         [[(0, LAST)], [(1, 0)], [(0, LAST)], [(1, 0)]],
         [[(0, LAST)], [(0, LAST)], [(1, 0), (0, LAST)]],
     ],

@@ -1,4 +1,4 @@
-"""A feed outlives what it cannot tell: it says so, and tells it when it can."""
+"""The hub after a failed push: it logs the failure, and sends the changes with the next one."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tests.harness.database_pool import close_pool_connections
 
 
 class Nameless:
-    """Somebody of a portal's own kind, whose key cannot be written."""
+    """A user of a portal's own model, whose primary key cannot be converted to text."""
 
     def __str__(self) -> str:
         raise ValueError("no key")
@@ -51,7 +51,7 @@ async def _answer_before(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_viewer_that_breaks_the_news_keeps_them_from_nobody_for_long(
+def test_a_viewer_whose_push_fails_does_not_delay_the_others_for_long(
     ask: Callable[..., Question], room: Room, ana: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     question = ask()

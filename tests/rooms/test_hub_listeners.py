@@ -1,4 +1,4 @@
-"""Listeners in the hub: while one is there, the questions of its key are waited for."""
+"""Event listeners in the hub: while one is connected, the questions of its key count as waited for."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What Insights count is what one would count by hand, on every database, by every clock, for nobody else."""
+"""Insights figures equal a count by hand, on each database and time zone, for the viewer's rooms only."""
 
 import csv
 import io
@@ -221,7 +221,7 @@ def test_weeks_are_counted_back_from_today() -> None:
 def test_today_is_the_sites_day(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.TIME_ZONE = "Pacific/Kiritimati"
     monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 4, 5, 20, tzinfo=UTC))
-    # Somebody's own time zone changes nothing: everybody reads the same numbers.
+    # The viewer's time zone changes nothing: all people read the same numbers.
     with timezone.override("America/New_York"):
         assert Period.until_now(7).today == date(2026, 4, 6)
 
@@ -290,7 +290,7 @@ def bens_browser(ben: Any) -> Client:
     return client
 
 
-def test_everybody_sees_their_own_rooms_only(
+def test_people_see_their_own_rooms_only(
     room: Room, lab: Room, browser: Client, bens_browser: Client
 ) -> None:
     now = timezone.now()

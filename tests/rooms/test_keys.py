@@ -78,7 +78,7 @@ def test_expired_looks_like_revoked_to_agents(agent: Any, second_agent: Any) -> 
 
 
 def test_expired_key_is_no_more_usable_than_a_revoked_one(agent: Any) -> None:
-    """Waits that are open end by this: whoever holds them looks it up every few seconds."""
+    """Open waits end by this: the hub looks the keys up every few seconds."""
     assert AgentKey.objects.usable().count() == 1
     expire(agent.key_row)
     assert AgentKey.objects.usable().count() == AgentKey.objects.alive().count() == 0
@@ -186,7 +186,7 @@ def test_table_says_what_has_become_of_each_key(manager: Client, agent: Any, sec
         assert f"refactor-bot abk_{agent.key_row.lookup}_… Expired" in text_of(shown)
         assert f"deploy-bot abk_{second_agent.key_row.lookup}_… Revoked" in text_of(shown)
         assert "Waiting for its first call" not in text_of(shown)
-        # Dead keys offer nothing to do, and nobody waits for their first call.
+        # Dead keys offer no actions, and no page waits for their first call.
         assert "connect/rotate" not in shown.content.decode()
         assert 'hx-trigger="every 2s"' not in shown.content.decode()
 
@@ -226,7 +226,7 @@ def test_manager_revokes_a_key(manager: Client, agent: Any, second_agent: Any) -
 
 
 @pytest.mark.parametrize("tail", ["rotate", "revoke"])
-def test_nobody_else_touches_the_keys_of_a_room(
+def test_only_managers_touch_the_keys_of_a_room(
     manager: Client, member: Client, agent: Any, foreign_agent: Any, tail: str
 ) -> None:
     address = f"/rooms/ops/connect/{tail}"

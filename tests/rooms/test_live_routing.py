@@ -1,4 +1,4 @@
-"""What stands in front of Django: which calls it takes."""
+"""Live routing: which calls the consumers in front of Django take."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_a_path_of_ours_is_looked_up_once() -> None:
 
 
 @pytest.mark.parametrize("path", [f"/rooms/{'a' * 16_000}", f"/no/{'such' * 100}/page"])
-def test_nobody_fills_the_memory_with_long_paths(path: str) -> None:
+def test_long_paths_do_not_fill_the_memory(path: str) -> None:
     before = live._resolve_once.cache_info().currsize
     live._find(scope_of(path))
     assert live._resolve_once.cache_info().currsize == before

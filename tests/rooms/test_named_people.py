@@ -29,7 +29,7 @@ def open_room(room: Room) -> Room:
     return room
 
 
-class EverybodyIsPermitted(Permissions):
+class EveryoneIsPermitted(Permissions):
     """A portal's own rule."""
 
     def visible_rooms(self, user: Any, rooms: Any) -> Any:
@@ -58,7 +58,7 @@ def test_the_rules_of_a_portal_decide_whom_its_rooms_know(
     agent: Any, body: dict[str, Any], settings: Any
 ) -> None:
     make_user("dee")
-    settings.ASK_BRIDGE = {"PERMISSIONS": f"{__name__}.EverybodyIsPermitted"}
+    settings.ASK_BRIDGE = {"PERMISSIONS": f"{__name__}.EveryoneIsPermitted"}
     assert name(agent, body, "dee").status_code == 201
 
 
@@ -85,7 +85,7 @@ def test_an_account_that_the_room_does_not_know_looks_like_none(
     assert not Question.objects.exists()
 
 
-def test_a_member_of_another_room_looks_like_nobody(
+def test_a_member_of_another_room_looks_like_an_unknown_name(
     agent: Any, other_room: Room, body: dict[str, Any]
 ) -> None:
     lifecycle.create_room(other_room.slug, members=[make_user("somebody")])

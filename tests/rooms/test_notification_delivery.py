@@ -1,4 +1,4 @@
-"""A server process sends what is due as fast as its receivers take it, and waits for none of them."""
+"""Notification delivery: due notifications are sent in parallel, and a slow receiver delays no other."""
 
 import asyncio
 import threading
@@ -52,10 +52,10 @@ def test_all_that_is_due_goes_out_in_one_round(room: Room, ana: Any, receiver: R
     assert Notice.objects.filter(sent_at__isnull=False, attempts=1).count() == 12
 
 
-def test_who_is_slow_gets_one_at_a_time_and_holds_up_nobody(
+def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nobody is given up for whatever else this machine does.
+    # No receiver is given up because this machine is busy.
     monkeypatch.setattr(outgoing, "TIMEOUT_SECONDS", 60)
     monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 60)
     monkeypatch.setattr(couriers, "HAND_SECONDS", 60)
@@ -118,7 +118,7 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
     assert not Notice.objects.waiting().exists()
 
 
-def test_a_hand_that_is_held_is_freed_and_what_it_had_was_not_sent(
+def test_a_blocked_sender_is_freed_and_its_notification_was_not_sent(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(couriers, "HAND_SECONDS", 0.1)

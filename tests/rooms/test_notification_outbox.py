@@ -1,4 +1,4 @@
-"""What is due goes out, to real receivers on this machine, if it is still true: once, or with the same id."""
+"""The notification outbox: due rows that still hold are sent to local receivers, once or with the same id."""
 
 import json
 import socket
@@ -232,7 +232,7 @@ def test_who_has_a_page_open_is_not_called(
     notice = Notice.objects.get()
     assert not notice.cancelled_at
     assert notice.next_attempt_at > timezone.now()
-    # The page is closed, and still nobody has answered.
+    # The page is closed, and there is still no answer.
     ana.ask_bridge_presence.delete()
     make_due()
     assert go_round() == 1
@@ -512,7 +512,7 @@ def test_what_a_dead_process_had_in_hand_is_sent_again_with_the_same_id(
     notices.read()
     [parcel] = outbox.take(4)
     assert outbox.send(parcel) is None
-    # It arrived, but nobody lived to note it. As long as the lease holds, others keep off.
+    # It arrived, but its sender died before it noted so. Until the lease ends no other sender takes it.
     assert outbox.take(4) == []
     Notice.objects.update(leased_until=timezone.now())
     assert outbox.send_due() == 1
@@ -529,7 +529,7 @@ def test_what_may_have_arrived_before_a_process_died_is_ended_too(
     [parcel] = outbox.take(4)
     assert outbox.send(parcel) is None
     lifecycle.decline(question, ana)
-    # Whoever holds the lease may still be sending.
+    # The owner of the lease may still be sending.
     assert go_round() == 0
     Notice.objects.update(leased_until=None)
     make_due()
@@ -567,7 +567,7 @@ def test_what_cannot_be_written_holds_up_no_other(
     assert failed.last_error.startswith("IndexError")
 
 
-def test_a_receiver_gets_one_at_a_time_and_holds_up_nobody(
+def test_a_receiver_gets_one_at_a_time_and_delays_no_other(
     receiver: Receiver, webhook: Webhook, service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     for _ in range(3):

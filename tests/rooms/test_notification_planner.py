@@ -1,4 +1,4 @@
-"""Who is to hear of a question, by which way and when: the rows of the outbox."""
+"""The notification planner: who is notified of a question, by which channel and when (rows of the outbox)."""
 
 import re
 from collections.abc import Callable
@@ -93,7 +93,7 @@ def test_strangers_hear_nothing(phone: PushSubscription, ask: Ask, admin_user: A
     assert told(ask()) == {("ana", "push"), ("admin", "push")}
 
 
-def test_everybody_hears_of_an_open_room(ana: Any, key: Any, ask: Ask, room: Room) -> None:
+def test_all_people_hear_of_an_open_room(ana: Any, key: Any, ask: Ask, room: Room) -> None:
     Room.objects.filter(pk=room.pk).update(is_open=True)
     device_of(get_user_model().objects.create_user("stranger"))
     assert told(ask()) == {("stranger", "push")}
@@ -223,7 +223,7 @@ def test_a_question_is_told_once_however_often_it_changes(
     assert Notice.objects.count() == 1
 
 
-def test_what_was_settled_before_anybody_read_it_is_not_told(
+def test_what_was_settled_before_it_was_planned_is_not_told(
     ana: Any, phone: PushSubscription, question: Question
 ) -> None:
     lifecycle.decline(question, ana)
@@ -246,7 +246,7 @@ def test_asking_and_clicking_do_nothing_for_it(ana: Any, phone: PushSubscription
     assert not Notice.objects.exists()
 
 
-def test_a_room_that_nobody_wants_to_hear_of_costs_few_queries(question: Question) -> None:
+def test_a_room_without_notifications_costs_few_queries(question: Question) -> None:
     with CaptureQueriesContext(connection) as captured:
         notices.read()
     assert len(captured) < 15
@@ -327,7 +327,7 @@ def escalated(ask: Ask) -> Question:
     return question
 
 
-def test_managers_are_told_of_what_nobody_answers(
+def test_managers_are_told_of_questions_without_an_answer(
     ana: Any, ben: Any, room: Room, escalated: Question
 ) -> None:
     device_of(ana)
@@ -383,7 +383,7 @@ def test_a_manager_without_a_vote_is_told_of_an_escalation(ana: Any, ben: Any, r
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_quiet_hours_do_not_hold_an_escalation_up_unless_somebody_says_so(
+def test_quiet_hours_do_not_hold_an_escalation_up_by_default(
     ben: Any, room: Room, escalated: Question, waits: bool
 ) -> None:
     now = timezone.now()

@@ -1,4 +1,4 @@
-"""The Settings page: how and when somebody hears of questions, on which devices, and whether it works."""
+"""Notification settings: channels, times, devices, and test notifications."""
 
 import json
 import re
@@ -219,7 +219,7 @@ def test_an_endpoint_that_is_no_web_address_is_refused(browser: Client, service:
     assert not PushSubscription.objects.exists()
 
 
-def test_somebody_elses_device_does_not_exist(browser: Client, ben: Any, service: PushService) -> None:
+def test_another_persons_device_does_not_exist(browser: Client, ben: Any, service: PushService) -> None:
     device = webpush.add_device(ben, json.dumps(service.subscription()), "")
     for number in (device.pk, "x", "9" * 40, "²"):
         assert browser.post("/settings/devices", {"remove": number}).status_code == 404
@@ -228,7 +228,7 @@ def test_somebody_elses_device_does_not_exist(browser: Client, ben: Any, service
     assert PushSubscription.objects.get().user.username == "ana"
 
 
-def test_nobody_has_devices_without_end(browser: Client, ana: Any, service: PushService) -> None:
+def test_the_number_of_devices_is_limited(browser: Client, ana: Any, service: PushService) -> None:
     for number in range(webpush.DEVICES_PER_PERSON):
         webpush.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
     reply = added(browser, service)

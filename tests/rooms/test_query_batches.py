@@ -1,4 +1,4 @@
-"""Many parameters in statements of a few sizes."""
+"""Queries with many parameters are split into batches of a few sizes."""
 
 import pytest
 

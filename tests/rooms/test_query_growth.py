@@ -1,4 +1,4 @@
-"""It stays fast: what a deed costs does not depend on how much there was before, nor on who watches.
+"""Query counts and plans: the cost of a request does not grow with stored data or with open pages.
 
 Counted in queries, plans and renders, which are the same on every machine. `python -m bench.growth`
 measures times.
@@ -274,6 +274,6 @@ def test_an_answer_costs_the_same_for_one_viewer_and_for_fifty(
         asyncio.run(_cost_of_an_answer(meter, room, ask(), ana, viewer_count)) for viewer_count in (1, 50)
     ]
     assert costs[0] == costs[1]
-    # One card for everybody else and one for whoever answered.
+    # One card for the person who answered and one for all others.
     assert costs[0]["ask_bridge/_card.html"] == 2
     assert costs[0]["new threads"] == 0

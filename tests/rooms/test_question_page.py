@@ -1,4 +1,4 @@
-"""The page of one question: what is settled is unfolded, with votes, times, and the way back to a search."""
+"""The page of one question: settled cards are unfolded, with votes, times, and a link back to the search."""
 
 import re
 from collections.abc import Callable

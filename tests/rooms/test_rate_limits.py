@@ -1,4 +1,4 @@
-"""What one person may send within a minute; whoever sends more loses nothing and is told when to go on."""
+"""Rate limits per person and minute: refused with Retry-After, and nothing typed is lost."""
 
 import html
 import re
@@ -124,7 +124,7 @@ def test_late_and_wrong_answers_do_not_count(
     assert browser.post(address(ask(), "answer"), {"choice-0": "0"}).status_code == 303
 
 
-def test_everybody_has_a_rate_of_their_own(browser: Client, busy: None, question: Question, ben: Any) -> None:
+def test_each_person_has_their_own_rate(browser: Client, busy: None, question: Question, ben: Any) -> None:
     other = Client()
     other.force_login(ben)
     assert other.post(address(question, "answer"), {"choice-0": "0"}).status_code == 303

@@ -1,4 +1,4 @@
-"""A database that is read-only or full: agents and people are told so, and what only reads goes on."""
+"""A database that is read-only or full: writes are refused with a reason, and reads go on."""
 
 from collections.abc import Callable
 from typing import Any

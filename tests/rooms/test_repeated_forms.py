@@ -1,4 +1,4 @@
-"""A form that is sent again because its reply was lost: theirs, stored once, and not too late."""
+"""A form that is sent again because its reply was lost: stored once, and confirmed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -60,7 +60,7 @@ def test_another_decision_of_the_same_person_is_too_late(
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_same_form_of_somebody_else_is_too_late(
+def test_the_same_form_of_another_person_is_too_late(
     browser: Client, ben: Any, question: Question, name: str
 ) -> None:
     first = Client()
@@ -126,7 +126,7 @@ def test_what_is_no_nonce_makes_each_message_its_own(browser: Client, room: Room
     assert len(contents()) == 2
 
 
-def test_the_nonce_of_somebody_else_hides_nothing(browser: Client, room: Room, ben: Any) -> None:
+def test_the_nonce_of_another_person_hides_nothing(browser: Client, room: Room, ben: Any) -> None:
     nonce = ids.new_nonce()
     lifecycle.say(room, ben, "Please hurry", nonce)
     say(browser, room, content="Please hurry", nonce=nonce)

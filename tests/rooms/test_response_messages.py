@@ -1,4 +1,4 @@
-"""AskUserQuestionResponse: every question that ends leaves one entry that ends a poll and tells the truth."""
+"""AskUserQuestionResponse: each settled question leaves one message that ends a poll and says how."""
 
 import json
 from collections.abc import Callable

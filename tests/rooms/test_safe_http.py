@@ -1,4 +1,4 @@
-"""The one way out leads to public addresses only, whatever a name, a redirect or a number pretends."""
+"""Outgoing HTTP reaches public addresses only, whatever names, redirects or number formats are used."""
 
 import socket
 import ssl
@@ -113,7 +113,7 @@ def test_public_addresses_are_allowed(address: str) -> None:
         ),
     ],
 )
-def test_what_is_no_web_address_is_refused_without_asking_anybody(url: str) -> None:
+def test_what_is_no_web_address_is_refused_without_a_lookup(url: str) -> None:
     with pytest.raises(outgoing.Refused):
         outgoing.check(url)
 
@@ -204,7 +204,7 @@ def test_a_long_answer_is_cut(receiver: Receiver, settings: Any) -> None:
     assert len(post(receiver.url).text) == outgoing.REPLY_BYTES
 
 
-def test_nobody_there_is_a_sentence(settings: Any) -> None:
+def test_no_server_there_is_a_sentence(settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
@@ -262,13 +262,13 @@ def test_all_addresses_of_a_host_share_one_deadline(settings: Any, monkeypatch: 
     resolves_to(monkeypatch, [f"127.0.0.{number}" for number in range(1, 40)])
     passed = 0.0
 
-    def nobody_answers(address: Any, timeout: float) -> Any:
+    def no_answer(address: Any, timeout: float) -> Any:
         nonlocal passed
         passed += timeout
         raise TimeoutError
 
     monkeypatch.setattr(outgoing, "monotonic", lambda: passed, raising=False)
-    monkeypatch.setattr(socket, "create_connection", nobody_answers)
+    monkeypatch.setattr(socket, "create_connection", no_answer)
     with pytest.raises(outgoing.Unreachable, match="did not answer in time"):
         post("http://many.test/")
     assert passed == outgoing.DEADLINE_SECONDS

@@ -1,4 +1,4 @@
-"""Lasting threads: as few as keep up, the one that rested last first, and nothing is lost or left hanging."""
+"""The LIFO thread pool: as few threads as keep up, the most recently used first, and no job is lost."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ async def test_many_at_once_are_one_thread_as_long_as_it_keeps_up(monkeypatch: p
 
 
 @in_a_loop
-async def test_nobody_waits_for_something_long(begin: Begin) -> None:
+async def test_no_job_waits_for_a_long_one(begin: Begin) -> None:
     threads = Threads(2, "test")
     task, outcome = begin(threads)
     await asyncio.to_thread(task.begun.wait)
@@ -145,7 +145,7 @@ async def test_a_failure_reaches_its_caller_and_the_thread_goes_on() -> None:
 
 
 @in_a_loop
-async def test_what_nobody_waits_for_any_more_is_not_begun(begin: Begin) -> None:
+async def test_a_cancelled_job_is_not_begun(begin: Begin) -> None:
     threads = Threads(1, "test")
     task, _ = begin(threads)
     done: list[str] = []
@@ -158,7 +158,7 @@ async def test_what_nobody_waits_for_any_more_is_not_begun(begin: Begin) -> None
     assert done == ["kept"]
 
 
-def test_a_loop_that_ended_meanwhile_hinders_nobody(begin: Begin) -> None:
+def test_a_loop_that_ended_meanwhile_breaks_no_thread(begin: Begin) -> None:
     threads = Threads(1, "test")
 
     async def leave_too_early() -> Task:

@@ -1,4 +1,4 @@
-"""Waiting: an agent's presence is a lease that it renews, gives up or lets run out."""
+"""Waiting: an agent's presence is a lease that it renews, ends or lets expire."""
 
 from collections.abc import Callable
 from datetime import timedelta

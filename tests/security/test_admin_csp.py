@@ -1,4 +1,4 @@
-"""Django's admin works under the same strict policy as our pages: nothing in it needs an exception."""
+"""Django's admin works under the same strict Content Security Policy as all pages, without an exception."""
 
 import re
 from collections.abc import Iterator

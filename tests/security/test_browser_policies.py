@@ -1,4 +1,4 @@
-"""What browsers are told and asked: no foreign forms, frames, redirects or scripts, on any page."""
+"""Security headers and checks of each page: no foreign forms, frames, redirects or scripts."""
 
 import re
 import subprocess
@@ -206,7 +206,7 @@ def test_an_address_with_two_slashes_leads_nowhere_else(bridge: Bridge, target: 
         assert EVIL not in (urlsplit(urljoin("http://testserver/", location)).hostname or "")
 
 
-def test_nobody_bends_our_addresses(bridge: Bridge) -> None:
+def test_forged_hosts_do_not_change_addresses(bridge: Bridge) -> None:
     agent: Agent = bridge.agent()
     bent = {
         "Daphne-Root-Path": "/evil",
@@ -298,13 +298,13 @@ def test_files_have_them_as_well(bridge: Bridge) -> None:
 
 
 def test_the_policy_is_the_one_in_the_settings() -> None:
-    """Whoever loosens it has to do so here as well, and say why."""
+    """A looser policy has to be changed here as well, with the reason."""
     configured = django_settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     assert {f"{name} {' '.join(sources)}" for name, sources in configured.items()} == directives(POLICY)
     assert not hasattr(django_settings, "CONTENT_SECURITY_POLICY_REPORT_ONLY")
 
 
-def test_pages_for_somebody_are_kept_by_nobody(browser: Client, question: Question) -> None:
+def test_pages_of_a_person_are_not_cached(browser: Client, question: Question) -> None:
     for page in ("/", "/rooms/ops", "/settings", "/rooms/ops/connect", f"/rooms/ops/questions/{question.pk}"):
         assert "no-store" in browser.get(page)["Cache-Control"], page
 

@@ -1,4 +1,4 @@
-"""Whatever an agent or a person writes: it is taken or refused with a reason, and it is only ever text."""
+"""Hostile input of agents and people: accepted or refused with a reason, and always plain text."""
 
 import copy
 import json
@@ -92,7 +92,7 @@ def quoted(text: str) -> str:
 
 
 class Target:
-    """A room with a key and somebody in it, asked without a server in between."""
+    """A room with a key and a member, used without a server."""
 
     def __init__(self) -> None:
         self.person = get_user_model().objects.create_user("ana")

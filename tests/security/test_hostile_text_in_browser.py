@@ -204,7 +204,7 @@ def tabs(reader: Watch, agents: dict[str, Agent]) -> dict[str, Page]:
 
 @pytest.fixture(scope="module")
 def attack(tabs: dict[str, Page], agents: dict[str, Agent], bridge: Bridge) -> Attack:
-    """Run while somebody looks on; afterwards an ordinary question still arrives everywhere."""
+    """Run with open pages; afterwards an ordinary question still arrives on all of them."""
     attack = Attack(agents, bridge.new_person("ben"))
     attack.run()
     for name, page in tabs.items():

@@ -1,4 +1,4 @@
-"""Whoever sends too much, too fast, too slowly or never reads harms nobody but themselves."""
+"""Clients that send too much, too fast or too slowly, or never read, harm no other client."""
 
 import json
 import socket
@@ -24,7 +24,7 @@ MEBIBYTE = 1024 * 1024
 HUGE = 60 * MEBIBYTE
 # What Python, SQLite and the caches of templates may grow by on their own while a test runs.
 ORDINARY_GROWTH = 16 * MEBIBYTE
-# Nobody who behaves should notice; on a busy machine an ordinary request takes some hundredths.
+# Other clients must not notice; on a busy machine an ordinary request takes some hundredths.
 PROMPT_SECONDS = 1.5
 
 
@@ -205,7 +205,7 @@ class Dribble:
             connection.close()
 
 
-def test_a_hundred_slow_clients_hold_up_nobody(bridge: Bridge, agent: Agent) -> None:
+def test_a_hundred_slow_clients_delay_no_other(bridge: Bridge, agent: Agent) -> None:
     ana = bridge.person()
     body = json.dumps(agent.question_body()).encode()
     head = "".join(f"{name}: {value}\r\n" for name, value in agent.headers().items())
@@ -241,7 +241,7 @@ MESSAGES_AHEAD = 5
 
 
 class Deaf:
-    """Somebody who asks for a stream and then reads no byte of it."""
+    """A client that opens a stream and then reads no byte of it."""
 
     def __init__(self, site: Site, path: str, headers: dict[str, str]) -> None:
         self.socket = socket.socket()
@@ -282,7 +282,7 @@ def test_readers_that_never_read_are_dropped(bridge: Bridge, agent: Agent, who: 
             for number in range(1, MESSAGES + 1):
                 # Log lines are escaped and nothing else, so that this is about sending them.
                 assert _post(connection, agent, {"content": character * LENGTH, "type": "log"}) == 201
-                # Whoever does read gets all of it, and on a busy machine we must not run ahead of them.
+                # A client that reads gets all of it; on a busy machine the test waits for it.
                 watched.wait_for(number - MESSAGES_AHEAD)
         watched.wait_for(MESSAGES)
         grown = memory_of(bridge.site, "VmHWM") - before
@@ -321,7 +321,7 @@ class Watched:
 
 
 def test_a_large_file_waits_for_its_reader(bridge: Bridge, agent: Agent) -> None:
-    """Somebody on a train gets the whole of their export, and it does not pile up for them meanwhile."""
+    """A slow client gets its whole export, and the server does not buffer it meanwhile."""
     ana = bridge.person()
     options = [{"label": f"Option {number}", "preview": "x" * 7_500} for number in range(4)]
     prompts = [{"question": text, "options": options} for text in ("Which?", "And which?")]

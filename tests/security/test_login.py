@@ -1,4 +1,4 @@
-"""Five guesses of a password for one user name from one address, then a quarter of an hour of nothing."""
+"""Login throttling: five wrong passwords per user name and address, then a lock of a quarter of an hour."""
 
 import re
 import time
@@ -134,7 +134,7 @@ def test_other_names_and_other_addresses_are_let_in(ana: Any) -> None:
     assert sign_in(PASSWORD, REMOTE_ADDR="192.0.2.7").status_code == 302
 
 
-def test_whoever_is_signed_in_stays_so(ana: Any) -> None:
+def test_signed_in_people_stay_signed_in(ana: Any) -> None:
     client = Client()
     client.force_login(ana)
     guess_until_refused()
@@ -160,7 +160,7 @@ def test_a_name_that_exists_looks_like_one_that_does_not(ana: Any, path: str) ->
         pages = {shown(reply).replace(name, "…") for reply, name in zip(replies, names, strict=True)}
         assert len(pages) == 1
         assert len({tuple(sorted(reply.headers)) for reply in replies}) == 1
-    # The right password of somebody who may not come in says nothing either.
+    # The right password of an inactive account gives no hint either.
     assert sign_in(PASSWORD, "ben", path, REMOTE_ADDR="192.0.2.7").status_code == 200
 
 
@@ -197,7 +197,7 @@ def test_neither_name_nor_password_nor_address_is_kept(ana: Any) -> None:
         assert typed not in kept
 
 
-# ---- where somebody comes from ---------------------------------------------------------------------------
+# ---- the address of the client ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def front(serve: Callable[..., Site], tmp_path: Path) -> Iterator[tuple[Nginx, s
     running.end()
 
 
-def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Nginx, str]) -> None:
+def test_behind_our_nginx_one_guesser_locks_out_no_one_else(front: tuple[Nginx, str]) -> None:
     nginx, password = front
     guesser = Through(nginx, "127.0.0.5")
     assert [guesser.sign_in("wrong") for _ in range(GUESSES + 1)] == [200] * GUESSES + [429]

@@ -1,4 +1,4 @@
-"""Who loses access loses it at once for new calls, and within half a minute for what is open."""
+"""Revoked access ends at once for new calls, and within half a minute for open connections."""
 
 import time
 from collections.abc import Callable

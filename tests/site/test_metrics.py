@@ -1,4 +1,4 @@
-"""`/metrics` of running processes: who sleeps in them, and what they can reach."""
+"""`/metrics` of running processes: open connections, and reachable services."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a page may cost: few bytes, nothing inline."""
+"""The weight of a page: few bytes, nothing inline."""
 
 import gzip
 import re

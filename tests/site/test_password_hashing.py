@@ -1,4 +1,4 @@
-"""Passwords are hashed in a thread of their own, whichever form they come from."""
+"""Passwords of all forms are hashed in a thread of their own, so that pages stay fast."""
 
 import asyncio
 import threading

@@ -94,7 +94,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as 
 
 
 @needs_root
-def test_nobody_reads_neither_database_nor_keys(place: Path, serve: Serve) -> None:
+def test_the_user_nobody_reads_neither_database_nor_keys(place: Path, serve: Serve) -> None:
     use(serve(DATA_DIR=str(place / "data")))
     for name in PRIVATE:
         path = place / "data" / name

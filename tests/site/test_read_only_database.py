@@ -1,4 +1,4 @@
-"""The pages of the site itself on a database that takes no writes."""
+"""Login and admin pages while the database refuses writes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py serve`: prepares itself, says what is wrong, stops politely."""
+"""`manage.py serve`: migrates, explains what is wrong, stops cleanly."""
 
 import json
 import re
