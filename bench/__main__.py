@@ -1,4 +1,4 @@
-"""`python -m bench`: measure ours and what people would use instead, and tell the ratios."""
+"""`python -m bench`: measure Ask Bridge and its alternatives, and print the ratios."""
 
 import argparse
 import json

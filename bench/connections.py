@@ -1,4 +1,4 @@
-"""HTTP as the load generator speaks it: as little Python as possible between the socket and the clock."""
+"""HTTP connections of the load generator, with as little Python as possible between socket and clock."""
 
 import asyncio
 import json
@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 
 HOST = "127.0.0.1"
-# Whatever takes longer is lost.
+# A reply that takes longer counts as lost.
 PATIENCE_SECONDS = 30
-# Servers end a connection after five seconds or more; one that ends just then fails what is sent on it.
+# Servers close idle connections after five seconds or more; a request at that moment would fail.
 IDLE_SECONDS = 2
 
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -20,7 +20,7 @@ class Failed(Exception):
 
 
 class Call(asyncio.Protocol):
-    """A connection that is kept: one request after the other, each with the whole of its reply."""
+    """A keep-alive connection: one request after the other, each with its whole reply."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -31,7 +31,7 @@ class Call(asyncio.Protocol):
         self._used_at = 0.0
 
     async def connect(self) -> None:
-        """Connect, also again before the server tires of a connection that was not used for seconds."""
+        """Connect, or reconnect before the server closes an idle connection."""
         if self._transport and perf_counter() - self._used_at > IDLE_SECONDS:
             self._transport.abort()
         if self._transport is None or self._transport.is_closing():
@@ -43,7 +43,7 @@ class Call(asyncio.Protocol):
         self._used_at = perf_counter()
 
     def send(self, request: bytes) -> "asyncio.Future[tuple[int, bytes]]":
-        """Status and body of what comes back."""
+        """Status and body of the reply."""
         assert self._transport
         self._reply = asyncio.get_running_loop().create_future()
         self._received.clear()
@@ -78,8 +78,8 @@ class Call(asyncio.Protocol):
             self._transport.abort()
 
 
-class Agent(Call):
-    """Waits for the answer to one question, again and again for as long as is allowed."""
+class AgentConnection(Call):
+    """Waits for the answer to one question, by repeated long-polls."""
 
     def __init__(self, port: int, request: bytes) -> None:
         super().__init__(port)
@@ -112,7 +112,7 @@ class Agent(Call):
         super().close()
 
 
-class Listener(Agent):
+class ListenerConnection(AgentConnection):
     """Waits for the answer as an event on a stream of its own."""
 
     def data_received(self, data: bytes) -> None:

@@ -1,11 +1,10 @@
-"""How the bridge behaves as its past, its rooms and its open questions grow.
+"""`python -m bench.growth`: cost of each operation as history, rooms and open questions grow.
 
     python -m bench.growth            # half an hour; --quick takes four minutes
 
-Each size is a database of its own, on SQLite and on PostgreSQL. The table shows the median of every deed of
-an ordinary day, how it compares with that of the smallest size, by the clock and by this process's CPU, and
-the queries. Times belong to the machine, ratios and queries do not; and on a busy machine the clock also
-counts what others do.
+Each size is a database of its own, on SQLite and on PostgreSQL. The table shows the median of each operation,
+its ratio to the smallest size (wall time and CPU time of this process), and the number of queries. Times
+depend on the machine, ratios and queries do not; on a busy machine wall time includes other work.
 """
 
 import argparse
@@ -31,14 +30,14 @@ def table(kind: str, figures: dict[str, Any]) -> str:
     """Milliseconds, how they and those of the CPU compare with the smallest size, and queries."""
     sizes = list(next(iter(figures.values())))
     lines = ["".join([f"{kind:<20}", *(f"{name:>28}" for name in sizes)])]
-    for deed, by_size in figures.items():
+    for operation, by_size in figures.items():
         smallest = by_size[sizes[0]]
         cells = [
             f"{found['ms']:.1f} ms {found['ms'] / smallest['ms']:5.2f}x"
             f"{found['cpu_ms'] / smallest['cpu_ms']:5.2f}x{found['queries']:>3} q"
             for found in by_size.values()
         ]
-        lines.append("".join([f"{deed:<20}", *(f"{cell:>28}" for cell in cells)]))
+        lines.append("".join([f"{operation:<20}", *(f"{cell:>28}" for cell in cells)]))
     return "\n".join(lines)
 
 
@@ -60,7 +59,7 @@ def main() -> None:
     chosen = parser.parse_args()
     results = {}
     with TemporaryDirectory(prefix="ask-bridge-growth-") as folder:
-        # Nothing of the site that somebody runs from this folder.
+        # Nothing of a site that runs from this folder.
         os.environ.update(clean_environment(Path(folder)), DJANGO_SETTINGS_MODULE="bridge.settings")
         os.environ.pop("DATABASE_URL", None)
         django.setup()
@@ -76,7 +75,7 @@ def main() -> None:
 
 
 def write(report: Path, repetitions: int, results: dict[str, Any]) -> None:
-    """The same as the table, for whoever compares."""
+    """The table as JSON, for comparisons."""
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     content = {"machine": machine, "repetitions": repetitions, "databases": results}
     report.parent.mkdir(parents=True, exist_ok=True)

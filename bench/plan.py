@@ -1,4 +1,4 @@
-"""How much is measured: enough for steady ratios, or just enough to see that all of it works."""
+"""Sizes of a run: enough for steady ratios, or just enough to see that everything works."""
 
 from dataclasses import dataclass, replace
 

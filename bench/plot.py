@@ -1,4 +1,4 @@
-"""The ratios as a picture: bars, one group for each measure, drawn for light and dark pages."""
+"""The ratios as an SVG bar chart, for light and dark pages."""
 
 from collections.abc import Sequence
 from html import escape

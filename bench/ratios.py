@@ -1,4 +1,4 @@
-"""What ours has to be, measured against what people would use instead in the same run."""
+"""Goals: the ratios that Ask Bridge must reach against its alternatives in the same run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

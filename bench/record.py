@@ -1,4 +1,4 @@
-"""What was measured: one value for each target, measure and round, or turn of one; quoted are medians."""
+"""Measured values by target, measure and round; reports use the medians."""
 
 from collections import defaultdict
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""One run: every target in every round, each time in fresh processes on fresh data."""
+"""One run: each target in each round, with new processes and new data."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What happens to a running target, and what is taken down of it."""
+"""Scenarios: the load on a running target, and what is recorded."""
 
 import asyncio
 import json
@@ -9,12 +9,12 @@ from itertools import cycle
 from time import perf_counter
 
 from bench import record as measures
-from bench.audience import Audience, Request
-from bench.connections import PATIENCE_SECONDS, Agent, Call, Failed
-from bench.dialects import Key
+from bench.connections import PATIENCE_SECONDS, AgentConnection, Call, Failed
 from bench.plan import Plan
+from bench.protocols import Key
 from bench.record import Record
 from bench.services import Sample, Service
+from bench.viewers import Request, Viewers
 from tests.harness.figures import percentile
 
 # Between two clicks: whatever the last one left to do is done, and the next agent waits.
@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.02
 # Enough to keep one process busy, few enough not to measure its queue.
 ASKING_AT_ONCE = 4
 OPENING_AT_ONCE = 40
-# Within this time everybody has come by who follows the rooms in the background.
+# Within this time all background readers of the rooms have run.
 AFTERMATH_SECONDS = 2.2
 # What a form or a publisher is told.
 TAKEN = (201, 202, 303)
@@ -34,7 +34,7 @@ class Waiting:
 
     key: Key
     question_id: str
-    agent: Agent
+    agent: AgentConnection
     # The processes that the agent waits at and that the click goes to: another one where there is one.
     number: int
 
@@ -53,7 +53,7 @@ class Growth:
 
 
 class Scenario:
-    """One target in one round: everything that can be done with it."""
+    """One target in one round, with all actions."""
 
     def __init__(self, name: str, service: Service, plan: Plan, record: Record) -> None:
         self.name, self.service, self.plan, self.record = name, service, plan, record
@@ -67,7 +67,7 @@ class Scenario:
         self.record.add(self.name, measure, value)
 
     def connect(self) -> None:
-        """What agents ask on and people click on: kept, as clients and browsers do."""
+        """Keep-alive connections for asks and clicks, as clients and browsers have them."""
         ports = self.service.ports
         self._asking = [Call(ports[n % len(ports)]) for n in range(ASKING_AT_ONCE)]
         self._clicking = [Call(port) for port in ports]
@@ -127,7 +127,7 @@ class Scenario:
         self.note(measures.AGENT_BYTES, growth.each("memory_bytes"))
         self.note(measures.AGENT_THREADS, growth.each("threads"))
         self.note(measures.AGENT_HANDLES, growth.each("database_handles"))
-        # Nobody clicked for these: one that does not wait any more was sent away.
+        # There was no click for these: a wait that ended was refused.
         self.note(measures.LOST, sum(waiting.agent.answered_at.done() for waiting in crowd))
         for waiting in crowd:
             waiting.agent.close()
@@ -138,7 +138,7 @@ class Scenario:
             crowd.extend(await asyncio.gather(*(self._wait(*questions.pop()) for _ in range(some))))
 
     async def _click_through(self, crowd: deque[Waiting]) -> list[float]:
-        """The one that has waited longest gets its answer, and another one comes."""
+        """Answer the longest wait, and start another one."""
         seconds = []
         for _ in range(self.plan.clicks):
             await asyncio.sleep(PAUSE_SECONDS)
@@ -174,7 +174,7 @@ class Scenario:
 
     async def measure_viewers(self) -> None:
         """One click, and the last of all pages that shows it."""
-        audience = Audience()
+        audience = Viewers()
         for count in self.plan.viewers:
             before, added = await self._sample(), count - len(audience)
             await self._watch(audience, added)
@@ -189,8 +189,8 @@ class Scenario:
         audience.close()
 
     async def measure_return(self) -> None:
-        """All pages at once at a process that has just begun."""
-        audience = Audience()
+        """All pages connect at once to a process that has just started."""
+        audience = Viewers()
         # The first one at each process comes before them: it loads what every first one loads.
         await self._watch(audience, len(self.service.ports))
         requests = await self._requests(self.plan.returning)
@@ -199,7 +199,7 @@ class Scenario:
         self.note(measures.come_back(self.plan.returning), served_at - came_at)
         audience.close()
 
-    async def _watch(self, audience: Audience, count: int) -> None:
+    async def _watch(self, audience: Viewers, count: int) -> None:
         await audience.grow(await self._requests(count), self.dialect.welcome)
 
     async def _requests(self, count: int) -> list[Request]:
@@ -212,7 +212,7 @@ class Scenario:
             streams.append(self.dialect.watch(login, room, html))
         return [(ports[n % len(ports)], streams[n % len(streams)]) for n in range(count)]
 
-    async def _fan_out(self, audience: Audience) -> float:
+    async def _fan_out(self, audience: Viewers) -> float:
         """Seconds from the click to the last page."""
         question_id = str(next(self._numbers))
         if self.dialect.takes_questions:

@@ -1,4 +1,4 @@
-"""A target that runs: its processes, and the people and keys that it knows."""
+"""A running target: its processes, people and keys."""
 
 import asyncio
 import os
@@ -15,12 +15,12 @@ from pathlib import Path
 import psycopg
 
 from bench.connections import HOST, PATIENCE_SECONDS, Failed
-from bench.dialects import AskBridge, Key, Login
+from bench.protocols import AskBridge, Key, Login
 from tests.harness import resources
 from tests.harness.people import Person
 from tests.harness.sites import ROOT, START_SECONDS, Site, free_port
 
-# How often somebody looks whether a server is there, or gone.
+# Poll interval while a server starts or stops.
 LOOK_SECONDS = 0.02
 # How often whether one has come to rest, which is when it uses less than this part of a core.
 REST_LOOK_SECONDS = 0.25
@@ -129,14 +129,14 @@ class Service:
         return next(self._keys)
 
     def start(self) -> None:
-        """All processes, and everybody signs in who has not."""
+        """Start all processes, and sign in people who are not signed in."""
         for number, (command, port) in enumerate(zip(self._commands, self.ports, strict=True)):
             log = self._folder / f"server-{number}.log"
             self.servers.append(Server(command, self._environment, port, log))
         if not self.logins:
             site = self.servers[0]
-            everybody = [Person(site, name, self._roster.password) for name in self._roster.people]
-            self.logins = [Login(person.cookies) for person in everybody] or [Login({})]
+            people = [Person(site, name, self._roster.password) for name in self._roster.people]
+            self.logins = [Login(person.cookies) for person in people] or [Login({})]
 
     def kill(self) -> None:
         """All processes, at once."""

@@ -1,4 +1,4 @@
-"""The figures as plain text that is Markdown as well, and as JSON for machines."""
+"""The figures as Markdown tables and as JSON."""
 
 import os
 import platform

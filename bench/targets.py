@@ -1,4 +1,4 @@
-"""What is measured: ours in three set-ups, and what people would use instead."""
+"""Targets: Ask Bridge in three set-ups, and its alternatives."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bench.connections import HOST, Failed
-from bench.dialects import AskBridge, EventStream, Key, Nchan, RawHub
+from bench.protocols import AskBridge, EventStream, Key, Nchan, RawHub
 from bench.services import Command, Roster, Service
 from tests.harness.databases import postgres_and_redis_urls
 from tests.harness.nginx import nginx_program
@@ -163,7 +163,7 @@ def _nchan(folder: Path) -> Iterator[Service]:
             .read_text()
             .format(
                 load_module=f"load_module {_nchan_module()};",
-                # As root it would drop to nobody, who may not look into our folder.
+                # Workers of a root nginx run as `nobody`, who may not read this folder.
                 user="user root;" if os.geteuid() == 0 else "",
                 folder=folder,
                 files=OPEN_FILES,

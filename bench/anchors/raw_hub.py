@@ -59,7 +59,7 @@ class Hub:
         }
 
     def push(self, event: str) -> None:
-        """The same bytes to everybody."""
+        """Send the same bytes to all viewers."""
         framed = f"event: {event}\ndata: {CARD}\n\n".encode()
         chunk = b"%x\r\n%b\r\n" % (len(framed), framed)
         for viewer in self.viewers:

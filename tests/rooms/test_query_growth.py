@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 
-from bench.daily import Day
+from bench.operations import Operations
 from rooms import lifecycle
 from rooms.database import in_database
 from rooms.hub import Hub
@@ -39,16 +39,16 @@ def seed(room: Room, entries: int, open_count: int = 3) -> None:
     room.refresh_from_db()
 
 
-def queries_of(day: Day) -> dict[str, int]:
-    """How many queries each deed takes, once everything that is remembered has been seen."""
-    for deed in day.deeds():
-        deed.act(deed.prepare())
+def queries_of(operations: Operations) -> dict[str, int]:
+    """How many queries each operation takes, once everything that is remembered has been seen."""
+    for operation in operations.all():
+        operation.act(operation.prepare())
     counts = {}
-    for deed in day.deeds():
-        ready = deed.prepare()
+    for operation in operations.all():
+        ready = operation.prepare()
         with CaptureQueriesContext(connection) as queries:
-            deed.act(ready)
-        counts[deed.name] = len(queries)
+            operation.act(ready)
+        counts[operation.name] = len(queries)
     return counts
 
 
@@ -57,16 +57,16 @@ def queries_of(day: Day) -> dict[str, int]:
 
 def test_queries_do_not_grow_with_the_past(room: Room) -> None:
     seed(room, 20)
-    before = queries_of(Day(room))
+    before = queries_of(Operations(room))
     seed(room, 2_000)
-    assert queries_of(Day(room)) == before
+    assert queries_of(Operations(room)) == before
 
 
 def test_queries_do_not_grow_with_open_questions(room: Room) -> None:
     seed(room, 20, open_count=3)
-    before = queries_of(Day(room))
+    before = queries_of(Operations(room))
     seed(room, 150, open_count=150)
-    assert queries_of(Day(room)) == before
+    assert queries_of(Operations(room)) == before
 
 
 def test_queries_do_not_grow_with_rooms_and_people(room: Room, ana: Any, django_user_model: Any) -> None:
@@ -77,36 +77,36 @@ def test_queries_do_not_grow_with_rooms_and_people(room: Room, ana: Any, django_
 
     seed(room, 20)
     add_rooms(range(2))
-    before = queries_of(Day(room))
+    before = queries_of(Operations(room))
     add_rooms(range(2, 50))
-    assert queries_of(Day(room)) == before
+    assert queries_of(Operations(room)) == before
 
 
 # What a statement does, and to which table.
 STATEMENT = re.compile(r'(SELECT|INSERT|UPDATE)\b.*?"(?:ask_bridge|auth|django)_(\w+)"')
 
 
-def statements_of(day: Day, name: str) -> list[str]:
-    """Those of one deed, without the frame of its transaction, once what is remembered has been seen."""
-    (deed,) = (deed for deed in day.deeds() if deed.name == name)
-    deed.act(deed.prepare())
-    ready = deed.prepare()
+def statements_of(operations: Operations, name: str) -> list[str]:
+    """Those of one operation, without the frame of its transaction, once what is remembered has been seen."""
+    (operation,) = (operation for operation in operations.all() if operation.name == name)
+    operation.act(operation.prepare())
+    ready = operation.prepare()
     with CaptureQueriesContext(connection) as queries:
-        deed.act(ready)
+        operation.act(ready)
     found = (STATEMENT.match(query["sql"]) for query in queries)
     return [" ".join(statement.groups()) for statement in found if statement]
 
 
 def test_an_ask_and_a_click_take_no_statement_more_than_they_need(room: Room) -> None:
-    day = Day(room)
-    assert statements_of(day, "ask") == [
+    operations = Operations(room)
+    assert statements_of(operations, "ask") == [
         "SELECT agentkey",
         "SELECT question",  # how many within this minute
         "UPDATE room",
         "INSERT auditentry",
         "INSERT question",
     ]
-    assert statements_of(day, "answer") == [
+    assert statements_of(operations, "answer") == [
         "SELECT session",
         "SELECT user",
         "SELECT question",
@@ -147,22 +147,22 @@ def plan_of(sql: str, params: Any) -> str:
         return "\n".join(row[0] for row in cursor.fetchall())
 
 
-def plans_of(day: Day, name: str) -> str:
-    (deed,) = [deed for deed in day.deeds() if deed.name == name]
-    ready = deed.prepare()
+def plans_of(operations: Operations, name: str) -> str:
+    (operation,) = [operation for operation in operations.all() if operation.name == name]
+    ready = operation.prepare()
     with recorded() as statements:
-        deed.act(ready)
+        operation.act(ready)
     return "\n\n".join(f"{sql}\n{plan_of(sql, params)}" for sql, params in statements)
 
 
 def test_nothing_that_happens_all_day_reads_the_whole_history(room: Room) -> None:
     seed(room, 500)
-    day = Day(room)
-    for deed in day.deeds():
+    operations = Operations(room)
+    for operation in operations.all():
         # An admin's list says how many there are, and counts them for that.
-        if not deed.name.startswith("admin"):
-            plans = plans_of(day, deed.name)
-            assert not re.search(rf"(SCAN|Seq Scan on) {HISTORY}", plans), f"{deed.name}:\n{plans}"
+        if not operation.name.startswith("admin"):
+            plans = plans_of(operations, operation.name)
+            assert not re.search(rf"(SCAN|Seq Scan on) {HISTORY}", plans), f"{operation.name}:\n{plans}"
 
 
 by_size = pytest.mark.skipif(
@@ -172,7 +172,7 @@ by_size = pytest.mark.skipif(
 
 @by_size
 @pytest.mark.parametrize(
-    ("deed", "index"),
+    ("operation", "index"),
     [
         ("room page", "ask_bridge_q_timeline"),
         ("room page", "ask_bridge_q_status"),
@@ -187,16 +187,16 @@ by_size = pytest.mark.skipif(
         ("inbox", "ask_bridge_q_attended"),
     ],
 )
-def test_hot_queries_use_the_index_that_was_made_for_them(room: Room, deed: str, index: str) -> None:
+def test_hot_queries_use_the_index_that_was_made_for_them(room: Room, operation: str, index: str) -> None:
     seed(room, 500, open_count=100)
-    plans = plans_of(Day(room), deed)
+    plans = plans_of(Operations(room), operation)
     assert index in plans, plans
 
 
 @by_size
 def test_sweeps_take_what_is_due_in_the_order_of_their_index(room: Room) -> None:
     seed(room, 100, open_count=50)
-    plans = plans_of(Day(room), "sweep, nothing due")
+    plans = plans_of(Operations(room), "sweep, nothing due")
     assert "TEMP B-TREE" not in plans, plans
 
 

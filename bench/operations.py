@@ -1,4 +1,4 @@
-"""What people, agents and the hub do all day, each as one call to measure or to count.
+"""Ordinary operations of people, agents and the hub, each as one call to measure or to count.
 
 Pages and the API go through the whole site with a real session and a real key; what the hub does by itself
 is called as the hub calls it.
@@ -28,7 +28,7 @@ WAITS = 200
 
 
 @dataclass(frozen=True)
-class Deed:
+class Operation:
     """One call, with what it needs made ready before."""
 
     name: str
@@ -36,7 +36,7 @@ class Deed:
     prepare: Callable[[], Any] = lambda: None
 
 
-class Day:
+class Operations:
     """One person and one agent in a room, and the hub of a process where they meet."""
 
     def __init__(self, room: Room, username: str = "ana") -> None:
@@ -54,37 +54,41 @@ class Day:
         self.member_ids = list(Membership.objects.filter(room=room).values_list("user_id", flat=True))
         self.middle = room.revision // 2
 
-    def deeds(self) -> list[Deed]:
+    def all(self) -> list[Operation]:
         """In the order in which a report lists them."""
         return [
-            Deed("room page", lambda _: self._page(f"/rooms/{self.room.slug}")),
-            Deed("older page", lambda _: self._page(f"/rooms/{self.room.slug}?before={self.middle}")),
-            Deed("inbox", lambda _: self._page("/")),
-            Deed("ask", lambda _: self._send("POST", f"/api/v1/rooms/{self.room.slug}/questions", ASK)),
-            Deed("answer", self._answer, self.ask),
-            Deed("wait", lambda asked: self._send("GET", f"/api/v1/questions/{asked.pk}?wait=1"), self.ask),
-            Deed("messages", self._read_messages, self._last_id),
-            Deed("feed of 1 change", lambda since: self.replay(since), lambda: self.revision() - 1),
-            Deed(f"replay of {REPLAYED}", self.replay, lambda: self.revision() - REPLAYED),
-            Deed("sweep, nothing due", lambda _: lifecycle.sweep(), lifecycle.sweep),
-            Deed("sweep, 2 due", lambda _: lifecycle.sweep(), self._make_due),
-            Deed("renew leases", lambda _: lifecycle.renew_leases(self.open_ids)),
-            Deed("look again", lambda _: self._look_again()),
-            Deed("who is here", lambda _: presence.renew_and_look(self.member_ids, self.room_ids)),
-            Deed("admin: questions", lambda _: self._list("question")),
-            Deed("admin: audit", lambda _: self._list("auditentry")),
+            Operation("room page", lambda _: self._page(f"/rooms/{self.room.slug}")),
+            Operation("older page", lambda _: self._page(f"/rooms/{self.room.slug}?before={self.middle}")),
+            Operation("inbox", lambda _: self._page("/")),
+            Operation("ask", lambda _: self._send("POST", f"/api/v1/rooms/{self.room.slug}/questions", ASK)),
+            Operation("answer", self._answer, self.ask),
+            Operation(
+                "wait", lambda asked: self._send("GET", f"/api/v1/questions/{asked.pk}?wait=1"), self.ask
+            ),
+            Operation("messages", self._read_messages, self._last_id),
+            Operation("feed of 1 change", lambda since: self.replay(since), lambda: self.revision() - 1),
+            Operation(f"replay of {REPLAYED}", self.replay, lambda: self.revision() - REPLAYED),
+            Operation("sweep, nothing due", lambda _: lifecycle.sweep(), lifecycle.sweep),
+            Operation("sweep, 2 due", lambda _: lifecycle.sweep(), self._make_due),
+            Operation("renew leases", lambda _: lifecycle.renew_leases(self.open_ids)),
+            Operation("look again", lambda _: self._look_again()),
+            Operation("who is here", lambda _: presence.renew_and_look(self.member_ids, self.room_ids)),
+            Operation("admin: questions", lambda _: self._list("question")),
+            Operation("admin: audit", lambda _: self._list("auditentry")),
         ]
 
-    def deeds_of_history(self) -> list[Deed]:
+    def history_operations(self) -> list[Operation]:
         """The same for those who look back, where the history is written."""
         room = f"/api/v1/rooms/{self.room.slug}"
         return [
-            Deed("history page", lambda _: self._page("/history")),
-            Deed("history search", lambda _: self._page("/history?q=database")),
-            Deed("memory", lambda _: self._send("GET", f"{room}/memory?q=Deploy")),
-            Deed("write history of 1", lambda _: history.catch_up(), self._settle_one),
-            Deed("recall for 1", lambda _: recalling.catch_up(), lambda: self._ask_after(recalling.catch_up)),
-            Deed("notices of 1", lambda _: notices.read(), lambda: self._ask_after(notices.read)),
+            Operation("history page", lambda _: self._page("/history")),
+            Operation("history search", lambda _: self._page("/history?q=database")),
+            Operation("memory", lambda _: self._send("GET", f"{room}/memory?q=Deploy")),
+            Operation("write history of 1", lambda _: history.catch_up(), self._settle_one),
+            Operation(
+                "recall for 1", lambda _: recalling.catch_up(), lambda: self._ask_after(recalling.catch_up)
+            ),
+            Operation("notices of 1", lambda _: notices.read(), lambda: self._ask_after(notices.read)),
         ]
 
     def ask(self) -> Question:

@@ -1,4 +1,4 @@
-"""What agents and pages say to a target: the same acts for all, each in the words of its own interface."""
+"""HTTP requests of agents and pages to each kind of target: the same actions, in its own API."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from bench.anchors.card import CARD
-from bench.connections import Agent, Listener, request
+from bench.connections import AgentConnection, ListenerConnection, request
 
 QUESTION = json.dumps(
     {
@@ -52,13 +52,13 @@ class Login:
 
 
 class AskBridge:
-    """Ours, and what was made to be spoken to alike."""
+    """Ask Bridge, and targets with the same API."""
 
     # How a page knows that it missed nothing from here on.
     welcome: ClassVar[bytes] = b": welcome"
     asked: ClassVar[bytes] = b"event: question\n"
     takes_questions: ClassVar[bool] = True
-    agent: ClassVar[type[Agent]] = Agent
+    agent: ClassVar[type[AgentConnection]] = AgentConnection
 
     def ask(self, key: Key) -> bytes:
         headers = key.headers | {"Content-Type": "application/json"}
@@ -92,7 +92,7 @@ class EventStream(AskBridge):
     """A channel for each question and one for each room."""
 
     welcome = b"event: stream-open\n"
-    agent = Listener
+    agent = ListenerConnection
 
     def wait(self, key: Key, question_id: str) -> bytes:
         return request("GET", f"/api/v1/questions/{question_id}/events", key.headers)
@@ -105,7 +105,7 @@ class EventStream(AskBridge):
 
 
 class RawHub(AskBridge):
-    """Ours without pages."""
+    """The API of Ask Bridge without pages."""
 
     def page(self, login: Login, room: str) -> bytes | None:
         return None

@@ -1,4 +1,4 @@
-"""Bridges of different sizes, each in a database of its own, and how long the deeds of a day take in them."""
+"""Bridges of different sizes, each in a database of its own, and the durations of operations in them."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 from django.test.utils import CaptureQueriesContext
 
-from bench.daily import Day
+from bench.operations import Operations
 from bridge import env
 from rooms import history, lifecycle, notices, readers, recalling
 from rooms.management import demo
@@ -36,10 +36,10 @@ DAYS = 120
 # In every other room, one of them an open question.
 ENTRIES_ELSEWHERE = 20
 
-# For whoever follows the rooms to have read all of that past; a million entries take some minutes.
+# Until the background readers have read all entries; a million take some minutes.
 LONG_ENOUGH_SECONDS = 3_600
 
-# By deed and size: milliseconds by the clock, of this process's CPU, and queries.
+# By operation and size: milliseconds by the clock, of this process's CPU, and queries.
 Figures = dict[str, dict[str, dict[str, float]]]
 
 
@@ -75,15 +75,15 @@ QUICK_SIZES = (
 
 @dataclass(frozen=True)
 class Bridge:
-    """A populated database, and a day in it."""
+    """A populated database, and the operations on it."""
 
     size: Size
     database: BaseDatabaseWrapper
-    day: Day
+    operations: Operations
 
 
 def measure(kind: str, sizes: tuple[Size, ...], repetitions: int) -> Figures:
-    """Medians of every deed in bridges of these sizes, on this kind of database."""
+    """Medians of every operation in bridges of these sizes, on this kind of database."""
     with ExitStack() as stack:
         create = stack.enter_context(DATABASES[kind]())
         bridges = []
@@ -100,27 +100,27 @@ def measure_in_turn(bridges: list[Bridge], repetitions: int) -> Figures:
     """Each repetition goes through all bridges, beginning with another one each time, so that whatever else
     the machine does hits all alike."""
     figures: Figures = {}
-    days = [[*bridge.day.deeds(), *bridge.day.deeds_of_history()] for bridge in bridges]
-    for deeds in zip(*days, strict=True):
+    days = [[*bridge.operations.all(), *bridge.operations.history_operations()] for bridge in bridges]
+    for operations in zip(*days, strict=True):
         counts: dict[str, int] = {}
         seconds: dict[str, list[tuple[float, float]]] = {bridge.size.name: [] for bridge in bridges}
-        in_turn = deque(zip(bridges, deeds, strict=True))
+        in_turn = deque(zip(bridges, operations, strict=True))
         # Two rounds before the first fill caches, and count.
         for repetition in range(-2, repetitions):
             in_turn.rotate()
-            for bridge, deed in in_turn:
+            for bridge, operation in in_turn:
                 connections[DEFAULT_DB_ALIAS] = bridge.database
-                ready = deed.prepare()
+                ready = operation.prepare()
                 if repetition < 0:
                     with CaptureQueriesContext(bridge.database) as queries:
-                        deed.act(ready)
+                        operation.act(ready)
                     counts[bridge.size.name] = len(queries)
                 else:
                     began, began_cpu = time.perf_counter(), time.process_time()
-                    deed.act(ready)
+                    operation.act(ready)
                     took = time.perf_counter() - began, time.process_time() - began_cpu
                     seconds[bridge.size.name].append(took)
-        figures[deeds[0].name] = {
+        figures[operations[0].name] = {
             name: {
                 "ms": round(1000 * median(wall for wall, _ in took), 2),
                 "cpu_ms": round(1000 * median(cpu for _, cpu in took), 2),
@@ -128,12 +128,12 @@ def measure_in_turn(bridges: list[Bridge], repetitions: int) -> Figures:
             }
             for name, took in seconds.items()
         }
-        tell(f"measured: {deeds[0].name}")
+        tell(f"measured: {operations[0].name}")
     return figures
 
 
 def tell(text: str) -> None:
-    """For whoever waits; the table goes to stdout."""
+    """Progress on stderr; the table goes to stdout."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -211,7 +211,7 @@ DATABASES = {"sqlite": sqlite_databases, "postgresql": postgres_databases}
 # ---- what is in them -------------------------------------------------------------------------------------
 
 
-def populate(size: Size) -> Day:
+def populate(size: Size) -> Operations:
     """People, rooms and their past, in the database that is in use."""
     users = get_user_model().objects
     ana = users.create_user("ana", first_name="Ana", last_name="Costa")
@@ -231,7 +231,7 @@ def populate(size: Size) -> Day:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")
     room.refresh_from_db()
-    return Day(room)
+    return Operations(room)
 
 
 def _seed(room: Room, entries: int, open_count: int) -> None:

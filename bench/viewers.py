@@ -1,4 +1,4 @@
-"""Thousands of open pages in one thread: raw sockets and one epoll, so that reading takes no time."""
+"""Thousands of open pages in one thread: raw sockets and one epoll, so that reading costs little."""
 
 import asyncio
 import select
@@ -8,7 +8,7 @@ from time import perf_counter
 
 from bench.connections import HOST, PATIENCE_SECONDS, Failed
 
-# Well below every backlog: this is about many who stay, not about many who come at once.
+# Well below every listen backlog: this measures open connections, not connecting.
 OPENING_AT_ONCE = 40
 CHUNK_BYTES = 64 * 1024
 POLLED_AT_ONCE = 4096
@@ -16,8 +16,8 @@ POLLED_AT_ONCE = 4096
 Request = tuple[int, bytes]  # port, and what to say there
 
 
-class Audience:
-    """Everybody who watches; tells when the last of them has seen something."""
+class Viewers:
+    """All viewers; says when the last of them has got an event."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -46,7 +46,7 @@ class Audience:
         return seen_at
 
     def expect(self, marker: bytes) -> "asyncio.Future[float]":
-        """When the last of those who are here has read this; to be called before it can come."""
+        """When the last viewer has read this; to be called before it can arrive."""
         return self._expect(marker, set(self._sockets))
 
     async def seen(self, seen_at: "asyncio.Future[float]") -> float:
@@ -58,7 +58,7 @@ class Audience:
             raise Failed(f"{len(self._unseen)} of {len(self)} pages never saw {self._marker!r}") from None
 
     def close(self) -> None:
-        """All of them leave at once."""
+        """Close all at once."""
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
         for each in self._sockets.values():
