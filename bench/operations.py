@@ -78,7 +78,7 @@ class Operations:
         ]
 
     def history_operations(self) -> list[Operation]:
-        """The same for those who look back, where the history is written."""
+        """Operations on the history, where it is written."""
         room = f"/api/v1/rooms/{self.room.slug}"
         return [
             Operation("history page", lambda _: self._page("/history")),

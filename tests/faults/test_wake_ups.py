@@ -27,7 +27,7 @@ RACES_EACH = 100
 LONGEST_DELAY_SECONDS = 0.03
 # What a lost hint may cost, by promise.
 CATCH_UP_SECONDS = 5
-# What no hint costs: those who were not woken look again every two seconds.
+# The cost of a lost hint: waits that were not woken look again every two seconds.
 WOKEN_SECONDS = 1
 
 

@@ -24,7 +24,7 @@ class Machine:
     def run(
         self, program: str, *arguments: str, cwd: Path | None = None, **variables: str
     ) -> "subprocess.CompletedProcess[str]":
-        """Run one of its programs to the end, with nothing of our own environment."""
+        """Run one of its programs to the end, without the environment of the test run."""
         return subprocess.run(
             [str(self.bin / program), *arguments],
             cwd=cwd or self.bin,

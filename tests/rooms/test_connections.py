@@ -9,7 +9,7 @@ from rooms.exchange import Exchange
 from rooms.frames import Frame
 from rooms.sleepers import Sleeper, Viewer
 
-NEWS = Frame("ops", 7, "card-q_1", lambda is_mine: "<article>")
+CHANGE = Frame("ops", 7, "card-q_1", lambda is_mine: "<article>")
 
 
 def a_viewer() -> Viewer:
@@ -24,7 +24,7 @@ def run(scene: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(in_time())
 
 
-def test_a_sleep_ends_with_news_or_with_its_time() -> None:
+def test_a_wait_ends_with_a_change_or_at_its_deadline() -> None:
     async def scene() -> None:
         sleeper = Sleeper()
         assert await sleeper.sleep(0.01) is False
@@ -34,22 +34,22 @@ def test_a_sleep_ends_with_news_or_with_its_time() -> None:
     run(scene)
 
 
-def test_news_that_came_before_the_sleep_end_it_at_once() -> None:
+def test_a_change_before_the_wait_ends_it_at_once() -> None:
     async def scene() -> None:
         viewer = a_viewer()
-        viewer.push([NEWS])
+        viewer.push([CHANGE])
         assert await viewer.sleep() is True
         assert viewer.take() == b"event: card-q_1\nid: 7\ndata: <article>\n\n"
 
     run(scene)
 
 
-def test_the_clock_of_a_stream_rings_again_and_again_whatever_comes_in_between() -> None:
+def test_the_timer_of_a_stream_repeats_whatever_comes_in_between() -> None:
     async def scene() -> None:
         viewer = a_viewer()
         viewer.start_clock(0.02)
         assert await viewer.sleep() is False
-        viewer.push([NEWS])
+        viewer.push([CHANGE])
         assert await viewer.sleep() is True
         assert await viewer.sleep() is False
         assert await viewer.sleep() is False
@@ -85,13 +85,13 @@ async def _asleep(viewer: Viewer) -> "asyncio.Task[bool]":
     return sleeping
 
 
-def test_news_for_a_stream_that_sleeps_go_out_without_waking_it() -> None:
+def test_changes_for_an_idle_stream_are_sent_without_waking_it() -> None:
     async def scene() -> None:
         page, viewer = Page(), a_viewer()
         viewer.write = page.exchange().write_at_once
         sleeping = await _asleep(viewer)
-        viewer.push([NEWS], b"news")
-        assert page.sent == [b"news"]
+        viewer.push([CHANGE], b"change")
+        assert page.sent == [b"change"]
         await asyncio.sleep(0)
         assert not sleeping.done()
         viewer.wake()
@@ -101,13 +101,13 @@ def test_news_for_a_stream_that_sleeps_go_out_without_waking_it() -> None:
     run(scene)
 
 
-def test_news_for_a_stream_that_is_busy_wait_for_it() -> None:
+def test_changes_for_a_busy_stream_wait_for_it() -> None:
     async def scene() -> None:
         page, viewer = Page(), a_viewer()
         viewer.write = page.exchange().write_at_once
-        viewer.push([NEWS], b"news")
+        viewer.push([CHANGE], b"change")
         sleeping = await _asleep(viewer)
-        viewer.push([NEWS], b"news")
+        viewer.push([CHANGE], b"change")
         assert await sleeping
         assert page.sent == []
         assert viewer.take().count(b"data: <article>") == 2
@@ -122,14 +122,14 @@ def test_a_client_that_does_not_read_is_left_to_its_stream_and_nothing_is_lost()
         viewer.write = exchange.write_at_once
         page.reads.clear()
         sleeping = await _asleep(viewer)
-        viewer.push([NEWS], b"news")
+        viewer.push([CHANGE], b"change")
         assert await sleeping
         page.reads.set()
         assert page.sent == []
         await exchange.write(viewer.take())
         # From now on in this order only: past a task that waits nothing is sent.
         sleeping = await _asleep(viewer)
-        viewer.push([NEWS], b"news")
+        viewer.push([CHANGE], b"change")
         assert await sleeping
         assert len(page.sent) == 1
 
@@ -142,7 +142,7 @@ def test_a_server_that_fails_does_so_to_the_stream_itself() -> None:
         gone = AsyncMock(side_effect=OSError)
         viewer.write = Exchange({}, AsyncMock(), gone, AsyncMock()).write_at_once
         sleeping = await _asleep(viewer)
-        viewer.push([NEWS], b"news")
+        viewer.push([CHANGE], b"change")
         assert await sleeping
         assert viewer.take()
 

@@ -394,12 +394,12 @@ def test_what_the_stream_says_is_in_the_language_of_its_page(
     lifecycle.answer(
         ask(), [{"question": "¤Datenbank", "customInput": "¤x"}], via=Answer.Via.WEB, user=people[0]
     )
-    _, news = frames.frames_after(german_room.pk, 0, ["de", "en"])
+    _, changes = frames.frames_after(german_room.pk, 0, ["de", "en"])
     here = frames.here_frame("raum", [f"¤P{number}" for number in range(12)])
-    news += [frames.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
+    changes += [frames.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
 
     def said(language: str) -> str:
-        sent = [frame.encode(people[0].pk, language, many_rooms=True).decode() for frame in news]
+        sent = [frame.encode(people[0].pk, language, many_rooms=True).decode() for frame in changes]
         return " ".join(re.findall("(?m)^data: (.*)$", "".join(sent)))
 
     assert foreign_words(said("de")) == set()

@@ -208,12 +208,12 @@ def test_memories_reach_open_pages_as_a_frame_of_their_own(
     decide("Delete `old.py`?")
     question = ask(room, "Delete `new.py`?")
     recalling.catch_up()
-    _, news = frames.frames_after(room.pk, question.revision)
-    (frame,) = [frame for frame in news if frame.event == f"memory-{question.pk}"]
+    _, changes = frames.frames_after(room.pk, question.revision)
+    (frame,) = [frame for frame in changes if frame.event == f"memory-{question.pk}"]
     assert b"Asked before: 1 similar answer" in frame.encode(None, "en", many_rooms=False)
     lifecycle.withdraw(question)
-    _, news = frames.frames_after(room.pk, question.revision)
-    assert not [frame for frame in news if frame.event.startswith("memory-")]
+    _, changes = frames.frames_after(room.pk, question.revision)
+    assert not [frame for frame in changes if frame.event.startswith("memory-")]
 
 
 def test_a_settled_question_recalls_nothing(decide: Callable[..., Question], room: Room) -> None:

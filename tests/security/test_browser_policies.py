@@ -245,7 +245,7 @@ def test_an_upgrade_is_ignored(bridge: Bridge) -> None:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    raise RuntimeError("as if we had made a mistake")
+    raise RuntimeError("an unexpected error")
 
 
 # As a URLconf: the site with one address that breaks.

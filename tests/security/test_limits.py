@@ -232,7 +232,7 @@ def test_a_hundred_slow_clients_delay_no_other(bridge: Bridge, agent: Agent) -> 
 
 # ---- never reading ---------------------------------------------------------------------------------------
 
-DEAF_READERS = 8
+SILENT_READERS = 8
 MESSAGES = 150
 # What a character of a message becomes on its way: `&amp;` on a page, `\\u00e9` in JSON.
 GROWING = {"people": ("&", 5), "agents": ("é", 6)}
@@ -240,7 +240,7 @@ LENGTH = 16_000
 MESSAGES_AHEAD = 5
 
 
-class Deaf:
+class SilentReader:
     """A client that opens a stream and then reads no byte of it."""
 
     def __init__(self, site: Site, path: str, headers: dict[str, str]) -> None:
@@ -272,8 +272,8 @@ def test_readers_that_never_read_are_dropped(bridge: Bridge, agent: Agent, who: 
     character, growth = GROWING[who]
     sent = MESSAGES * LENGTH * growth
     with ExitStack() as stack:
-        deaf = [Deaf(bridge.site, path, headers) for _ in range(DEAF_READERS)]
-        for reader in deaf:
+        silent = [SilentReader(bridge.site, path, headers) for _ in range(SILENT_READERS)]
+        for reader in silent:
             stack.enter_context(reader.socket)
         watched = stack.enter_context(closing(Watched(ana, agent.room)))
         before = memory_of(bridge.site)
@@ -287,8 +287,8 @@ def test_readers_that_never_read_are_dropped(bridge: Bridge, agent: Agent, who: 
         watched.wait_for(MESSAGES)
         grown = memory_of(bridge.site, "VmHWM") - before
         # Without a bound it would be all that was sent, for every one of them.
-        assert grown < DEAF_READERS * 2 * MEBIBYTE + 2 * ORDINARY_GROWTH < DEAF_READERS * sent
-        for reader in deaf:
+        assert grown < SILENT_READERS * 2 * MEBIBYTE + 2 * ORDINARY_GROWTH < SILENT_READERS * sent
+        for reader in silent:
             assert reader.was_dropped_before(sent)
 
 
