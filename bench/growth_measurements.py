@@ -24,9 +24,12 @@ from django.test.utils import CaptureQueriesContext
 
 from bench.operations import Operations
 from bridge import env
-from rooms import history, lifecycle, notices, readers, recalling
+from rooms import lifecycle
+from rooms.history import recall, writer
 from rooms.management import demo
 from rooms.models import Room
+from rooms.notifications import planner
+from rooms.timeline import change_feed
 
 POSTGRES = os.environ.get("TEST_DATABASE_URL", "postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge")
 # In the room where everything is measured.
@@ -221,11 +224,11 @@ def populate(size: Size) -> Operations:
         _seed(lifecycle.create_room(f"room-{number:04}", members=members), ENTRIES_ELSEWHERE, 1)
     room = lifecycle.create_room("ops", members=people)
     _seed(room, size.entries, size.open)
-    history.catch_up(LONG_ENOUGH_SECONDS)
-    while any(readers.news_for(recalling.READER)):  # a batch at a time
-        recalling.catch_up(LONG_ENOUGH_SECONDS)
-    for _ in range(size.entries // readers.BATCH + 1):
-        notices.read()
+    writer.catch_up(LONG_ENOUGH_SECONDS)
+    while any(change_feed.news_for(recall.READER)):  # a batch at a time
+        recall.catch_up(LONG_ENOUGH_SECONDS)
+    for _ in range(size.entries // change_feed.BATCH + 1):
+        planner.read()
     if connection.vendor == "postgresql":
         # As autovacuum does in the life of a real database.
         with connection.cursor() as cursor:

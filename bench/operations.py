@@ -14,9 +14,13 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from rooms import access, frames, history, hub, lifecycle, notices, presence, recalling
+from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.history import recall, writer
+from rooms.live import events, hub
 from rooms.models import Membership, Question, Room
-from rooms.payload import parse_ask
+from rooms.notifications import planner
+from rooms.people import presence
 
 ASK = {
     "agent": {"name": "refactor-bot"},
@@ -84,11 +88,9 @@ class Operations:
             Operation("history page", lambda _: self._page("/history")),
             Operation("history search", lambda _: self._page("/history?q=database")),
             Operation("memory", lambda _: self._send("GET", f"{room}/memory?q=Deploy")),
-            Operation("write history of 1", lambda _: history.catch_up(), self._settle_one),
-            Operation(
-                "recall for 1", lambda _: recalling.catch_up(), lambda: self._ask_after(recalling.catch_up)
-            ),
-            Operation("notices of 1", lambda _: notices.read(), lambda: self._ask_after(notices.read)),
+            Operation("write history of 1", lambda _: writer.catch_up(), self._settle_one),
+            Operation("recall for 1", lambda _: recall.catch_up(), lambda: self._ask_after(recall.catch_up)),
+            Operation("notices of 1", lambda _: planner.read(), lambda: self._ask_after(planner.read)),
         ]
 
     def ask(self) -> Question:
@@ -101,7 +103,7 @@ class Operations:
 
     def replay(self, since: int) -> None:
         """What a page that was cut off is sent; also how a feed reads what is new."""
-        _, sent = frames.frames_after(self.room.pk, since, ["en"])
+        _, sent = events.frames_after(self.room.pk, since, ["en"])
         assert sent
         assert all(frame.event != "reset" for frame in sent)
 

@@ -6,7 +6,7 @@ from csp.utils import build_policy
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse
 
-from rooms.live import match_of
+from rooms.live.routing import match_of
 
 
 class AgentCalls:

@@ -7,8 +7,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views import defaults
 
-from rooms import problems
-from rooms.database import refusal_of
+from rooms.contract import problems
+from rooms.db.transactions import refusal_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

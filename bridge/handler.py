@@ -18,9 +18,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.urls import ResolverMatch, set_script_prefix
 
 from bridge.passwords import REFUSED, PasswordLane, hashes_password
-from rooms.exchange import Receive, Send
-from rooms.live import match_of
-from rooms.threads import Threads
+from rooms.db.pool import Threads
+from rooms.live.exchange import Receive, Send
+from rooms.live.routing import match_of
 
 # A request takes milliseconds, and more threads would only wait for each other; the rest queues here.
 THREADS = 8

@@ -6,7 +6,8 @@ import logging
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from rooms.database import in_database, writing
+from rooms.db.pool import in_database
+from rooms.db.transactions import writing
 
 logger = logging.getLogger(__name__)
 

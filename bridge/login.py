@@ -19,8 +19,8 @@ from django.shortcuts import render
 from django.utils.crypto import salted_hmac
 
 from bridge import passwords
-from rooms.prepared import Select
-from rooms.readiness import check_write
+from rooms.db.compiled import Select
+from rooms.db.readiness import check_write
 
 # Enough for a mistyped password; together some 480 guesses a day, for which no sane password falls.
 GUESSES = 5

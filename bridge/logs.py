@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the log is set up before Django lets anybody import `rooms`
-    from rooms.exchange import Application, Receive, Scope, Send
+    from rooms.live.exchange import Application, Receive, Scope, Send
 
 # What a proxy calls this request, so that its log and ours can be read together.
 REQUEST_ID_HEADER = b"x-request-id"

@@ -11,8 +11,8 @@ from django.core.handlers.asgi import get_script_prefix
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
-from rooms.live import MATCH
-from rooms.threads import Threads
+from rooms.db.pool import Threads
+from rooms.live.routing import MATCH
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from django.middleware.common import CommonMiddleware
 
-from rooms.live import match_of
+from rooms.live.routing import match_of
 
 
 class KnownPaths(CommonMiddleware):

@@ -7,8 +7,8 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from rooms.database import refusal_of
-from rooms.prepared import Select
+from rooms.db.compiled import Select
+from rooms.db.transactions import refusal_of
 
 SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now))
 

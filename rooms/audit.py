@@ -19,10 +19,10 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models import F
 
-from rooms.database import alias
+from rooms.crypto import is_seal_of, seal
+from rooms.db.compiled import Update, insert
+from rooms.db.transactions import alias
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
-from rooms.prepared import Update, insert
-from rooms.seals import is_seal_of, seal
 
 Action = AuditEntry.Action
 

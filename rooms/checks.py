@@ -22,7 +22,8 @@ from django.template.backends.django import DjangoTemplates
 from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
 from django.utils.module_loading import import_string
 
-from rooms import conf, live
+from rooms import conf
+from rooms.live import routing
 from rooms.models import Room
 from rooms.permissions import Permissions
 
@@ -198,7 +199,7 @@ def check_databases(**options: Any) -> list[CheckMessage]:
 def check_live(**options: Any) -> list[CheckMessage]:
     """The ASGI application has our waits and streams in front."""
     path = getattr(settings, "ASGI_APPLICATION", None)
-    if not path or _imported(path) is None or live.is_in_place:
+    if not path or _imported(path) is None or routing.is_in_place:
         return []
     hint = (
         "In asgi.py: application = with_live(application), from rooms.live. Until then pages and agents poll."

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 from django.utils.module_loading import import_string
 
 from rooms.conf import setting
+from rooms.db.compiled import Select, key_of
 from rooms.models import Membership, Room, RoomQuerySet
-from rooms.prepared import Select, key_of
 
 MEMBERSHIP = Select(lambda room, user: Membership.objects.filter(room=room, user=user).values_list("pk"))
 

@@ -6,20 +6,16 @@ The names are a contract: `live.py` takes some of these calls before Django does
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from rooms import (
-    api,
-    connect,
-    export,
-    history_page,
-    insights_page,
-    manifest,
-    metrics,
-    notice_tries,
-    pages,
-    settings_page,
-    webhook_page,
-    wsgi,
-)
+from rooms.api import views as api
+from rooms.history import export
+from rooms.history import views as history_views
+from rooms.insights import views as insights_views
+from rooms.live import metrics, polling
+from rooms.notifications import samples
+from rooms.notifications import views as webhook_views
+from rooms.pages import connect, manifest
+from rooms.pages import settings as settings_page
+from rooms.pages import views as pages
 
 app_name = "ask_bridge"
 
@@ -43,38 +39,38 @@ urlpatterns = [
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
     path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
     path("", pages.inbox, name="inbox"),
-    path("stream", wsgi.stream, name="inbox-stream"),
+    path("stream", polling.stream, name="inbox-stream"),
     path("close-unattended", pages.close_unattended, name="close-unattended"),
-    path("history", history_page.history_page, name="history"),
+    path("history", history_views.history_page, name="history"),
     path("history/export", export.export, name="export"),
     path("history/export.csv", export.export_csv, name="export-csv"),
     path("history/export.json", export.export_json, name="export-json"),
     path("history/export/progress", export.progress, name="export-progress"),
     path("settings", settings_page.settings_page, name="settings"),
-    path("insights", insights_page.overall, name="insights"),
-    path("insights/export.csv", insights_page.export_csv, name="insights-csv"),
-    path("insights/export.json", insights_page.export_json, name="insights-json"),
+    path("insights", insights_views.overall, name="insights"),
+    path("insights/export.csv", insights_views.export_csv, name="insights-csv"),
+    path("insights/export.json", insights_views.export_json, name="insights-json"),
     path("settings/devices", settings_page.devices, name="devices"),
     path("settings/try", settings_page.try_out, name="try-notices"),
-    path("settings/tried", notice_tries.tried, name="tried-notices"),
+    path("settings/tried", samples.tried, name="tried-notices"),
     path("service-worker.js", manifest.service_worker, name="service-worker"),
     path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("rooms/<slug:room>", pages.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
-    path("rooms/<slug:room>/stream", wsgi.stream, name="room-stream"),
+    path("rooms/<slug:room>/stream", polling.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
     path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
-    path("rooms/<slug:room>/insights", insights_page.of_room, name="room-insights"),
+    path("rooms/<slug:room>/insights", insights_views.of_room, name="room-insights"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),
     path("rooms/<slug:room>/connect/keys", connect.keys, name="connect-keys"),
     path("rooms/<slug:room>/connect/test", connect.send_test_question, name="send-test-question"),
     path("rooms/<slug:room>/connect/rotate", connect.rotate_key, name="rotate-key"),
     path("rooms/<slug:room>/connect/revoke", connect.revoke_key, name="revoke-key"),
     path("rooms/<slug:room>/connect/closing", connect.close_questions_after, name="close-questions-after"),
-    path("rooms/<slug:room>/webhooks", webhook_page.webhooks_page, name="webhooks"),
-    path("rooms/<slug:room>/webhooks/try", webhook_page.try_out, name="try-webhook"),
-    path("rooms/<slug:room>/webhooks/switch", webhook_page.switch, name="switch-webhook"),
-    path("rooms/<slug:room>/webhooks/remove", webhook_page.remove, name="remove-webhook"),
+    path("rooms/<slug:room>/webhooks", webhook_views.webhooks_page, name="webhooks"),
+    path("rooms/<slug:room>/webhooks/try", webhook_views.try_out, name="try-webhook"),
+    path("rooms/<slug:room>/webhooks/switch", webhook_views.switch, name="switch-webhook"),
+    path("rooms/<slug:room>/webhooks/remove", webhook_views.remove, name="remove-webhook"),
     path("ask-bridge.pyz", connect.client_archive, name="client-archive"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),

@@ -21,8 +21,14 @@ from rooms.lifecycle.answering import answer, ask_back, decline
 from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
 from rooms.lifecycle.careful import escalate, may_decide, release, undo
 from rooms.lifecycle.deleting import delete_questions
+from rooms.lifecycle.exceptions import (
+    AlreadySettled,
+    AskedDifferently,
+    NeedsPeople,
+    NotTheirTurn,
+    RoomArchived,
+)
 from rooms.lifecycle.people import Person, ending_by, name_of
-from rooms.lifecycle.refusals import AlreadySettled, AskedDifferently, NeedsPeople, NotTheirTurn, RoomArchived
 from rooms.lifecycle.repeats import is_own_answer, is_own_refusal
 from rooms.lifecycle.rooms import (
     add_room,

@@ -9,17 +9,17 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.care import care_of, together
-from rooms.colors import color_of
-from rooms.database import writing
-from rooms.fields import FieldError, InvalidPayload
+from rooms.contract.care import care_of, together
+from rooms.contract.colors import color_of
+from rooms.contract.payload import Ask, as_json
+from rooms.contract.types import FieldError, InvalidPayload
+from rooms.db.compiled import Select, insert
+from rooms.db.transactions import writing
 from rooms.lifecycle.changes import announce, next_audited_revision
+from rooms.lifecycle.exceptions import AskedDifferently
 from rooms.lifecycle.people import Person
-from rooms.lifecycle.refusals import AskedDifferently
 from rooms.lifecycle.waiting import GRACE_SECONDS
 from rooms.models import AgentKey, Question, Room
-from rooms.payload import Ask, as_json
-from rooms.prepared import Select, insert
 
 ASKED_BEFORE = Select(
     lambda room, hash: Question.objects.with_answer().filter(room=room, idempotency_hash=hash)

@@ -9,14 +9,14 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
+from rooms.contract.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
+from rooms.db.compiled import key_of
 from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.exceptions import AlreadySettled, NotTheirTurn
 from rooms.lifecycle.people import Person, name_of
-from rooms.lifecycle.refusals import AlreadySettled, NotTheirTurn
 from rooms.lifecycle.settling import expire, settle
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 from rooms.permissions import MEMBERSHIP, permissions
-from rooms.prepared import key_of
 
 
 def check_turn(question: Question, user: Person) -> None:

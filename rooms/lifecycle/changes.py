@@ -10,10 +10,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from rooms import audit
-from rooms.database import alias, writing
-from rooms.lifecycle.refusals import RoomArchived
+from rooms.db.compiled import Select, Update
+from rooms.db.transactions import alias, writing
+from rooms.lifecycle.exceptions import RoomArchived
 from rooms.models import AuditEntry, Question, QuestionQuerySet, Room
-from rooms.prepared import Select, Update
 from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
 # Every change of every question begins with it.

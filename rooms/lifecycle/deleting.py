@@ -2,7 +2,7 @@
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.database import writing
+from rooms.db.transactions import writing
 from rooms.lifecycle.people import Person
 from rooms.models import QuestionQuerySet
 

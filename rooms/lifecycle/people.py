@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from rooms.audit import Actor
-from rooms.lookalikes import one_line
+from rooms.contract.lookalikes import one_line
 from rooms.models import PERSON_NAME_LENGTH, AuditEntry, Ending
 
 # What `request.user` is; the pages let only signed-in people come this far.

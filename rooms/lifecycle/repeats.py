@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rooms.contract.payload import as_json, check_choices, parse_prompts
 from rooms.models import Answer, Question
-from rooms.payload import as_json, check_choices, parse_prompts
 
 
 def is_own_answer(settled: Question, user: Any, choices: Sequence[dict[str, Any]]) -> bool:

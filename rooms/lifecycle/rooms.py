@@ -8,14 +8,15 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from rooms import audit, ids
+from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.database import alias, writing
+from rooms.contract import ids
+from rooms.db.compiled import insert
+from rooms.db.transactions import alias, writing
 from rooms.lifecycle.changes import announce, next_revision
 from rooms.lifecycle.people import Person, name_of
 from rooms.lifecycle.settling import withdraw_open
 from rooms.models import EndReason, Membership, Message, Room
-from rooms.prepared import insert
 
 # A page sends a message again when the connection is back; a laptop may sleep over a weekend before that.
 REPEATED_WITHIN = timedelta(days=7)

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.care import care_of, together
-from rooms.database import alias, writing
+from rooms.contract.care import care_of, together
+from rooms.db.compiled import Update, insert
+from rooms.db.transactions import alias, writing
 from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.exceptions import AlreadySettled
 from rooms.lifecycle.people import Person, ending_by, name_of
-from rooms.lifecycle.refusals import AlreadySettled
 from rooms.models import AgentKey, Answer, Ended, EndedBy, EndReason, Question, QuestionQuerySet
-from rooms.prepared import Update, insert
 
 # What changes beside the state of a question, by other hands than those that settle it.
 MARKS = ("agent_active", "waiting_until", "last_seen_at")

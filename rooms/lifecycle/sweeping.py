@@ -2,12 +2,12 @@
 
 from django.utils import timezone
 
+from rooms.db.compiled import Select
 from rooms.lifecycle.careful import escalate, release
 from rooms.lifecycle.changes import LeavingMark
-from rooms.lifecycle.refusals import AlreadySettled
+from rooms.lifecycle.exceptions import AlreadySettled
 from rooms.lifecycle.settling import close_stale, expire
 from rooms.models import Question
-from rooms.prepared import Select
 
 # One sweep settles at most this many questions, so that it never holds up the next.
 SWEEP_LIMIT = 200

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from rooms.database import in_batches, writing
+from rooms.db.compiled import Select, Update
+from rooms.db.transactions import in_batches, writing
 from rooms.lifecycle.changes import LeavingMark, Mark
 from rooms.models import Question, QuestionQuerySet
-from rooms.prepared import Select, Update
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;
 # a killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.

@@ -15,10 +15,11 @@ from typing import Any
 from django.db import connections
 from django.utils import timezone
 
-from rooms import audit, ids, lifecycle
+from rooms import audit, lifecycle
 from rooms.audit import Action, actor_of
-from rooms.colors import color_of
-from rooms.database import alias, writing
+from rooms.contract import ids
+from rooms.contract.colors import color_of
+from rooms.db.transactions import alias, writing
 from rooms.management import demo_texts as texts
 from rooms.management.demo_cast import Person, about, agents_of, asked, people_of
 from rooms.models import AgentKey, Answer, AuditEntry, Ending, Message, Question, Room

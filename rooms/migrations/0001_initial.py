@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import rooms.ids
+import rooms.contract.ids
 
 
 class Migration(migrations.Migration):
@@ -97,7 +97,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_question_id,
+                        default=rooms.contract.ids.new_question_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,
@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_message_id,
+                        default=rooms.contract.ids.new_message_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,
@@ -260,7 +260,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_answer_id,
+                        default=rooms.contract.ids.new_answer_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,

@@ -4,9 +4,9 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import rooms.ids
+import rooms.contract.ids
 from rooms.audit import PURPOSE, sealed_text
-from rooms.seals import seal
+from rooms.crypto import seal
 
 TABLE = "ask_bridge_auditentry"
 TRIGGER = "ask_bridge_append_only"
@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_audit_entry_id,
+                        default=rooms.contract.ids.new_audit_entry_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,

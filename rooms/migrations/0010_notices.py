@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import rooms.ids
+import rooms.contract.ids
 
 
 def begin_now(apps, schema_editor):
@@ -193,7 +193,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_notice_id,
+                        default=rooms.contract.ids.new_notice_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,

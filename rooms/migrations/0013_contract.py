@@ -6,7 +6,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import rooms.ids
+import rooms.contract.ids
 
 # Few enough for the parameters of one statement on SQLite, and for the memory of a small machine.
 BATCH = 500
@@ -27,7 +27,7 @@ def add_endings(apps: Any, schema_editor: Any) -> None:
         actors = {entry.subject: (entry.actor_type, entry.actor) for entry in withdrawn}
         endings.bulk_create(
             endings.model(
-                id=rooms.ids.id_at("x", settled_at),
+                id=rooms.contract.ids.id_at("x", settled_at),
                 question_id=pk,
                 room_id=room_id,
                 ended_at=settled_at,
@@ -69,7 +69,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=rooms.ids.new_ending_id,
+                        default=rooms.contract.ids.new_ending_id,
                         editable=False,
                         max_length=32,
                         primary_key=True,

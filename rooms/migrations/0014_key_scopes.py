@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-import rooms.scopes
+import rooms.contract.scopes
 
 
 def continue_lineages(apps, schema_editor):
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="agentkey",
             name="scopes",
-            field=models.JSONField(default=rooms.scopes.default_scopes, verbose_name="scopes"),
+            field=models.JSONField(default=rooms.contract.scopes.default_scopes, verbose_name="scopes"),
         ),
         migrations.AddField(
             model_name="agentkey",

@@ -8,7 +8,7 @@ Nothing here changes state: see `lifecycle`.
 from rooms.models.audit import AppendOnly, AuditEntry, AuditEntryQuerySet
 from rooms.models.history import Bookmark, HistoryEntry
 from rooms.models.messages import Message
-from rooms.models.notices import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
+from rooms.models.notifications import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
 from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
 from rooms.models.questions import Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
 from rooms.models.rooms import (

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from rooms import ids
+from rooms.contract import ids
 
 
 class AppendOnly(Exception):

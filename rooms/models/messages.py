@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from rooms import ids
+from rooms.contract import ids
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.rooms import AgentKey, Room
 

@@ -15,11 +15,11 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from rooms import ids
-from rooms.care import Vote, decision
+from rooms.contract import ids
+from rooms.contract.care import Vote, decision
+from rooms.contract.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.rooms import KEY_LABEL_LENGTH, AgentKey, Room
-from rooms.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):

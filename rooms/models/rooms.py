@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from rooms.database import alias
-from rooms.scopes import Scope, default_scopes
+from rooms.contract.scopes import Scope, default_scopes
+from rooms.db.transactions import alias
 
 KEY_LABEL_LENGTH = 80  # as long as an agent's name, which it often is
 

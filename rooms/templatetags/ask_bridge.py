@@ -5,7 +5,8 @@ from datetime import datetime
 from django import template
 from django.utils.formats import number_format
 
-from rooms import __version__, markup, quantities
+from rooms import __version__
+from rooms.rendering import humanize, markup
 
 register = template.Library()
 
@@ -13,9 +14,9 @@ register.filter("inline_markup", markup.inline)
 register.filter("markup", markup.blocks)
 register.filter("plain", markup.plain)
 register.filter("teaser", markup.teaser)
-register.filter("duration", quantities.duration)
-register.filter("share", quantities.share)
-register.filter("grouped", quantities.count)
+register.filter("duration", humanize.duration)
+register.filter("share", humanize.share)
+register.filter("grouped", humanize.count)
 
 
 @register.filter

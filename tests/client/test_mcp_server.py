@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
 from bridge_client.mcp_call import Limits
-from rooms.care import Care
+from rooms.contract.care import Care
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front, Request, forward, hold_back
 from tests.harness.agents import Agent

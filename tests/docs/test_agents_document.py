@@ -7,7 +7,7 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from bridge_client.cli import build_parser
-from rooms.care import Care
+from rooms.contract.care import Care
 from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "agents.md").read_text()

@@ -7,7 +7,8 @@ import json
 import re
 from typing import Any
 
-from rooms import openapi, payload
+from rooms.api import openapi
+from rooms.contract import payload
 from tests.docs.reader import Reader, examples, masked
 from tests.harness.sites import ROOT
 

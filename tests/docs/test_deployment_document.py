@@ -16,10 +16,10 @@ from django.urls import reverse
 from bridge import logs
 from bridge.handler import THREADS
 from bridge.passwords import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
-from rooms import metrics
 from rooms.conf import DEFAULTS
-from rooms.exchange import COMMENT_SECONDS
-from rooms.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
+from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
+from rooms.live import metrics
+from rooms.live.exchange import COMMENT_SECONDS
 from tests.harness.sites import ROOT
 
 DEPLOY = ROOT / "deploy"

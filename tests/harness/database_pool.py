@@ -6,7 +6,7 @@ import threading
 from django.db import connections
 
 from rooms.conf import setting
-from rooms.database import in_database
+from rooms.db.pool import in_database
 
 
 async def close_pool_connections() -> None:

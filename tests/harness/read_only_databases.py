@@ -8,7 +8,7 @@ import psycopg
 from django.db import connection
 from psycopg import sql
 
-from rooms.database import last_writes
+from rooms.db.transactions import last_writes
 from tests.harness.databases import name_of_database
 
 READ_ONLY = {

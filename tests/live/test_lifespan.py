@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rooms import live
-from rooms.exchange import Receive, Scope, Send
+from rooms.live import routing
+from rooms.live.exchange import Receive, Scope, Send
 
 
 class Server:
@@ -34,14 +34,14 @@ def happened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     async def stop() -> None:
         order.append("stop")
 
-    monkeypatch.setattr(live, "start_live", start)
-    monkeypatch.setattr(live, "stop_live", stop)
+    monkeypatch.setattr(routing, "start_live", start)
+    monkeypatch.setattr(routing, "stop_live", stop)
     return order
 
 
 def serve(application: Any) -> list[str]:
     server = Server()
-    asyncio.run(live.with_live(application)({"type": "lifespan"}, server.receive, server.send))
+    asyncio.run(routing.with_live(application)({"type": "lifespan"}, server.receive, server.send))
     return server.hears
 
 

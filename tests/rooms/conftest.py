@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import translation
 
 from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Question, Room
-from rooms.payload import parse_ask
 from rooms.signals import room_changed
 from tests.harness.agents import Agent
 

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from rooms import lifecycle
-from rooms.fields import InvalidPayload
+from rooms.contract.types import InvalidPayload
 from rooms.models import Answer, Question, Room
 
 SQLITE = {"question": "Which database should we use?", "selectedOptions": ["SQLite"]}

@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from rooms import access, lifecycle
+from rooms.contract.payload import BODY_LIMIT
 from rooms.models import AgentKey, Message, Question, Room
-from rooms.payload import BODY_LIMIT
 
 DOCUMENTED = {
     400: "Bad Request",

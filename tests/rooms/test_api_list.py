@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rooms import lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import Question, Room
-from rooms.payload import parse_ask
 
 
 def ids(response: Any) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Answer, Question, Room
-from rooms.payload import parse_ask
 
 Key = tuple[AgentKey, str]
 

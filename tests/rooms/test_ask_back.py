@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 
 from rooms import lifecycle
-from rooms.fields import InvalidPayload
+from rooms.contract.payload import FREE_TEXT_LENGTH
+from rooms.contract.types import InvalidPayload
 from rooms.models import Answer, Question
-from rooms.payload import FREE_TEXT_LENGTH
 
 SQLITE = {"question": "Which database should we use?", "selectedOptions": ["SQLite"]}
 TEXT = "How large does it get?"

@@ -12,10 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 from rooms import access, audit, lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.crypto import seal
 from rooms.management.commands.verify_audit import Chains
 from rooms.models import AgentKey, Answer, AuditEntry, Question, Room
-from rooms.payload import parse_ask
-from rooms.seals import seal
 from tests.rooms.conftest import ASK
 from tests.rooms.test_audit import (  # noqa: F401 -- a fixture
     findings,

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils.translation import override
 
-from rooms import cards
 from rooms.models import Message, Room
+from rooms.rendering import cards
 
 
 def test_a_message_is_rendered_once(room: Room) -> None:

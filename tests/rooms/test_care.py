@@ -10,9 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from rooms import access, care, lifecycle
-from rooms.care import Care
-from rooms.fields import InvalidPayload, parse
+from rooms import lifecycle
+from rooms.contract import care
+from rooms.contract.care import Care
+from rooms.contract.types import InvalidPayload, parse
 from rooms.models import Answer, AuditEntry, Membership, Question, Room
 
 Ask = Callable[..., Question]
@@ -442,7 +443,7 @@ def admin_page(admin_client: Client, room: Room) -> Callable[..., Any]:
 def test_admin_sets_the_care_of_a_room(admin_page: Callable[..., Any], room: Room) -> None:
     assert admin_page(first_role="manager", votes_needed=2, undo_seconds=10).status_code == 302
     room.refresh_from_db()
-    kept = access.Room.objects.get(pk=room.pk).care
+    kept = Room.objects.get(pk=room.pk).care
     assert (kept["first"], kept["votes"]["needed"], kept["undo_seconds"]) == (
         {"people": [], "role": "manager"},
         2,

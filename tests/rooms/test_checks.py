@@ -6,7 +6,8 @@ import pytest
 from django.conf import settings as ours
 from django.core.checks import CheckMessage, run_checks
 
-from rooms import conf, live
+from rooms import conf
+from rooms.live import routing
 
 
 def found(**options: Any) -> dict[str, CheckMessage]:
@@ -111,9 +112,9 @@ def test_users_in_another_database(settings: Any) -> None:
 
 def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASGI_APPLICATION = "django.core.handlers.asgi.ASGIHandler"
-    monkeypatch.setattr(live, "is_in_place", False)
+    monkeypatch.setattr(routing, "is_in_place", False)
     assert "with_live" in str(found()["ask_bridge.W002"].hint)
-    live.with_live(live.with_live)  # anywhere in the application, under whatever wraps it
+    routing.with_live(routing.with_live)  # anywhere in the application, under whatever wraps it
     assert found() == {}
 
 

@@ -11,8 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from rooms import cards, lifecycle
+from rooms import lifecycle
 from rooms.models import Answer, AuditEntry, Membership, Question, Room
+from rooms.rendering import cards
 from tests.rooms.test_wait_leases import let_lease_run_out
 
 DAY = timedelta(days=1)

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from rooms import lifecycle
+from rooms.db.compiled import Select, Update, insert
 from rooms.models import Answer, AuditEntry, Message, Question, Room
-from rooms.prepared import Select, Update, insert
 
 QUESTION = Select(lambda id: Question.objects.with_answer().filter(pk=id))
 ASKED_SINCE = Select(lambda time: Question.objects.filter(asked_at__gt=time).values_list("pk", "asked_at"))

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from unittest.mock import AsyncMock
 
-from rooms.exchange import Exchange
-from rooms.frames import Frame
-from rooms.sleepers import Sleeper, Viewer
+from rooms.live.connections import Sleeper, Viewer
+from rooms.live.events import Frame
+from rooms.live.exchange import Exchange
 
 CHANGE = Frame("ops", 7, "card-q_1", lambda is_mine: "<article>")
 

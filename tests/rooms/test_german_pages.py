@@ -19,8 +19,10 @@ from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from rooms import access, frames, history, lifecycle, outbox, recalling, wishes
-from rooms.letters import letter_about
+from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.history import recall, writer
+from rooms.live import events
 from rooms.models import (
     Answer,
     Membership,
@@ -31,8 +33,9 @@ from rooms.models import (
     Room,
     Webhook,
 )
-from rooms.models.notices import AT_ONCE
-from rooms.payload import parse_ask
+from rooms.models.notifications import AT_ONCE
+from rooms.notifications import outbox, rules
+from rooms.notifications.content import letter_about
 from tests.harness.receivers import receiving
 from tests.harness.sites import ROOT
 from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
@@ -49,7 +52,7 @@ CHECKS = {"question": "¤Tests", "multiSelect": True, "options": ["¤Drei", "¤V
 HTMX = {"HX-Request": "true"}
 
 # Each language is called by its own name, and each time zone by the one that programs have for it.
-NAMES = SAME_EVERYWHERE | {"Deutsch", "English"} | set(wishes.zones())
+NAMES = SAME_EVERYWHERE | {"Deutsch", "English"} | set(rules.zones())
 DATA = r"¤\S+"
 OWN_WORDS = rf"„?(?:{DATA}[ ,.…]*)+“?|{DATA} in {DATA}|An {DATA}"
 
@@ -183,7 +186,7 @@ def test_every_state_of_a_card_is_german(browser: Client, every_state: None, pat
     ],
 )
 def test_what_became_of_questions_is_told_in_german(browser: Client, every_state: None, path: str) -> None:
-    history.catch_up(5)
+    writer.catch_up(5)
     assert foreign_words(browser.get(path).content.decode()) == set()
 
 
@@ -210,8 +213,8 @@ def test_empty_pages_are_german(browser: Client, german_room: Room) -> None:
 def test_a_long_room_is_german(
     browser: Client, ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rooms.pages.OPEN_CARDS", 1)
-    monkeypatch.setattr("rooms.pages.ENTRIES_PER_PAGE", 1)
+    monkeypatch.setattr("rooms.pages.views.OPEN_CARDS", 1)
+    monkeypatch.setattr("rooms.pages.views.ENTRIES_PER_PAGE", 1)
     for _ in range(2):
         ask()
         lifecycle.withdraw(ask())
@@ -287,9 +290,9 @@ def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Que
     lifecycle.answer(
         ask(), [{"question": "¤Datenbank", "selectedOptions": ["¤Zwei"]}], via=Answer.Via.TERMINAL
     )
-    history.catch_up(5)
+    writer.catch_up(5)
     card = ask()
-    recalling.catch_up(5)
+    recall.catch_up(5)
     html = browser.get(address(card)).content.decode()
     assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
     assert foreign_words(html) == set()
@@ -394,9 +397,9 @@ def test_what_the_stream_says_is_in_the_language_of_its_page(
     lifecycle.answer(
         ask(), [{"question": "¤Datenbank", "customInput": "¤x"}], via=Answer.Via.WEB, user=people[0]
     )
-    _, changes = frames.frames_after(german_room.pk, 0, ["de", "en"])
-    here = frames.here_frame("raum", [f"¤P{number}" for number in range(12)])
-    changes += [frames.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
+    _, changes = events.frames_after(german_room.pk, 0, ["de", "en"])
+    here = events.here_frame("raum", [f"¤P{number}" for number in range(12)])
+    changes += [events.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
 
     def said(language: str) -> str:
         sent = [frame.encode(people[0].pk, language, many_rooms=True).decode() for frame in changes]

@@ -20,10 +20,12 @@ from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from rooms import export, history, lifecycle, spreadsheets
+from rooms import lifecycle
+from rooms.contract import spreadsheets
+from rooms.contract.payload import parse_ask
+from rooms.history import export, writer
 from rooms.management import demo
 from rooms.models import Answer, HistoryEntry, Question, Room
-from rooms.payload import parse_ask
 
 CSV, JSON = ("ask_bridge:export-csv", "ask_bridge:export-json")
 
@@ -42,7 +44,7 @@ def decide(room: Room, ana: Any) -> Callable[..., Question]:
 def seed(room: Room, entries: int) -> None:
     for _ in demo.fill(room, entries, 0, days=9, random=Random(1)):
         pass
-    history.catch_up(30)
+    writer.catch_up(30)
 
 
 def leave(response: Any) -> None:
@@ -115,7 +117,7 @@ def test_filters_are_those_of_the_page(
     decide("Delete the database?")
     decide("Ship it?")
     decide("Foreign database?", place=other_room)
-    history.catch_up(5)
+    writer.catch_up(5)
     assert [row["question"] for row in rows(browser, q="data")] == ["Delete the database?"]
     assert [row["question"] for row in rows(browser)] == ["Ship it?", "Delete the database?"]
     assert rows(browser, state="expired") == rows(browser, room="lab") == []

@@ -12,12 +12,13 @@ from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rooms import fulltext, history, lifecycle, search
+from rooms import lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.history import index, search, writer
+from rooms.history.search import Search
+from rooms.history.tokenizer import words_of
 from rooms.management import demo
 from rooms.models import Answer, HistoryEntry, Question, Room
-from rooms.payload import parse_ask
-from rooms.search import Search
-from rooms.words import words_of
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def decide(room: Room, ana: Any) -> Callable[..., Question]:
         question, _ = lifecycle.ask(place, None, parse_ask(body))
         choices = [{"question": text, "selectedOptions": [label], **choice}]
         settled = lifecycle.answer(question, choices, via=Answer.Via.WEB, user=by or ana)
-        history.catch_up(5)
+        writer.catch_up(5)
         return settled
 
     return decided
@@ -196,7 +197,7 @@ def test_states_are_told_apart(ask: Callable[..., Question], room: Room, ana: An
         "withdrawn": lifecycle.withdraw,
     }
     ended = {name: end(ask()) for name, end in endings.items()}
-    history.catch_up()
+    writer.catch_up()
     found = search.find(Search.read({"state": state}), [room], 9)
     assert [question.pk for question in found.questions] == [ended[state].pk]
 
@@ -268,11 +269,11 @@ def test_pages_follow_each_other_without_gaps(
     room: Room, other_room: Room, monkeypatch: pytest.MonkeyPatch, word: str, recent: int
 ) -> None:
     # However far PostgreSQL goes back in time by itself.
-    monkeypatch.setattr(fulltext, "RECENT", recent)
+    monkeypatch.setattr(index, "RECENT", recent)
     for number, place in enumerate((room, other_room)):
         for _ in demo.fill(place, 200, 0, days=9, random=Random(number)):
             pass
-    history.catch_up(10)
+    writer.catch_up(10)
     newest_first = HistoryEntry.objects.order_by("-settled_at", "-id")
     everything = [entry.question_id for entry in newest_first if f" {word}" in f" {entry.text}"]
     looked, rooms = Search(q=word), [room, other_room]
@@ -294,7 +295,7 @@ def test_pages_follow_each_other_without_gaps(
 )
 def test_a_page_takes_two_queries_however_much_there_is(room: Room, looked: Search) -> None:
     def queries() -> int:
-        history.catch_up(20)
+        writer.catch_up(20)
         with CaptureQueriesContext(connection) as captured:
             search.find(looked, [room], 20)
         return len(captured)

@@ -9,11 +9,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from rooms import frames, history, lifecycle, memory, recalling
-from rooms.memory import ALIKE, Likeness
+from rooms import lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.history import recall, similar, writer
+from rooms.history.similar import ALIKE, Likeness
+from rooms.live import events
 from rooms.models import Answer, Question, Room
-from rooms.payload import parse_ask
-from rooms.readers import news_for
+from rooms.timeline.change_feed import news_for
 
 ALIKES = [
     ("Delete the file src/old_api.py?", "Delete the file src/new_handlers.py?"),
@@ -52,7 +54,7 @@ def decide(room: Room, ana: Any) -> Callable[..., Question]:
         question, _ = lifecycle.ask(place, None, parse_ask({"question": text, "options": list(options)}))
         choices = [{"question": text, "selectedOptions": [label], **fields}]
         settled = lifecycle.answer(question, choices, via=Answer.Via.WEB, user=ana)
-        history.catch_up(5)
+        writer.catch_up(5)
         return settled
 
     return decided
@@ -64,7 +66,7 @@ def ask(room: Room, text: str, options: Any = ("Yes", "No")) -> Question:
 
 
 def remembered(room: Room, text: str) -> list[str]:
-    return [question.prompts[0]["question"] for question, _ in memory.remember(room.pk, Likeness.of(text))]
+    return [question.prompts[0]["question"] for question, _ in similar.remember(room.pk, Likeness.of(text))]
 
 
 # ---- what is alike ---------------------------------------------------------------------------------------
@@ -113,7 +115,7 @@ def test_the_most_alike_come_first_and_the_newest_of_equals(
     older, newer = (decide("Deploy version 1 to production now?") for _ in range(2))
     decide("Deploy version 2 to production now?")
     decide("Deploy the version 1 to our production now?")
-    found = memory.remember(room.pk, Likeness.of("Deploy version 1 to production now?"))
+    found = similar.remember(room.pk, Likeness.of("Deploy version 1 to production now?"))
     assert [question.pk for question, _ in found[:2]] == [newer.pk, older.pk]
     assert len(found) == 3
     assert [similarity for _, similarity in found] == sorted((one for _, one in found), reverse=True)
@@ -128,10 +130,10 @@ def test_only_what_a_person_answered_in_this_room(
     lifecycle.withdraw(ask(room, text))
     choices = [{"question": text, "selectedOptions": ["Yes"]}]
     lifecycle.answer(ask(room, text), choices, via=Answer.Via.API)
-    history.catch_up(5)
+    writer.catch_up(5)
     assert remembered(room, text) == []
     lifecycle.answer(ask(room, text), choices, via=Answer.Via.TERMINAL)
-    history.catch_up(5)
+    writer.catch_up(5)
     assert remembered(room, text) == [text]
 
 
@@ -139,7 +141,7 @@ def test_it_takes_three_queries_however_much_there_is(decide: Callable[..., Ques
     for number in range(60):
         decide(f"Deploy version {number} to production now?")
     with CaptureQueriesContext(connection) as queries:
-        assert len(memory.remember(room.pk, Likeness.of("Deploy version 99 to production now?"))) == 3
+        assert len(similar.remember(room.pk, Likeness.of("Deploy version 99 to production now?"))) == 3
     # Who may be alike, what they ask, and all of the few that are shown.
     assert len(queries) == 3
 
@@ -152,7 +154,7 @@ def test_a_new_question_recalls_what_was_answered_before(
 ) -> None:
     earlier = decide("Delete `old.py`?", "No", notes="Still <b>used</b>")
     question = ask(room, "Delete `new.py`?")
-    recalling.catch_up()
+    recall.catch_up()
     question.refresh_from_db()
     assert question.is_open
     ((found),) = question.memories
@@ -169,7 +171,7 @@ def test_what_was_never_asked_before_changes_nothing(
 ) -> None:
     decide("Which colour should the button have?")
     question = ask(room, "Delete `new.py`?")
-    recalling.catch_up()
+    recall.catch_up()
     before = question.revision
     question.refresh_from_db()
     assert (question.memories, question.revision) == (None, before)
@@ -182,9 +184,9 @@ def test_a_question_that_changes_while_it_is_looked_at_is_recalled_all_the_same(
     decide: Callable[..., Question], room: Room
 ) -> None:
     decide("Delete `old.py`?")
-    recalling.catch_up()
+    recall.catch_up()
     question = ask(room, "Delete `new.py`?")
-    (news,) = news_for(recalling.READER)
+    (news,) = news_for(recall.READER)
     lifecycle.wait_started(question.pk)
     assert list(news.asked) == [question]
 
@@ -195,7 +197,7 @@ def test_a_round_that_runs_out_of_time_goes_on_where_it_was(
     decide("Delete `old.py`?")
     questions = [ask(room, f"Delete `{name}.py`?") for name in ("one", "two", "three")]
     for recalled in (1, 2, 3):
-        recalling.catch_up(0)
+        recall.catch_up(0)
         assert Question.objects.filter(memories__isnull=False).count() == recalled
     assert {question.pk for question in questions} == set(
         Question.objects.filter(memories__isnull=False).values_list("pk", flat=True)
@@ -207,12 +209,12 @@ def test_memories_reach_open_pages_as_a_frame_of_their_own(
 ) -> None:
     decide("Delete `old.py`?")
     question = ask(room, "Delete `new.py`?")
-    recalling.catch_up()
-    _, changes = frames.frames_after(room.pk, question.revision)
+    recall.catch_up()
+    _, changes = events.frames_after(room.pk, question.revision)
     (frame,) = [frame for frame in changes if frame.event == f"memory-{question.pk}"]
     assert b"Asked before: 1 similar answer" in frame.encode(None, "en", many_rooms=False)
     lifecycle.withdraw(question)
-    _, changes = frames.frames_after(room.pk, question.revision)
+    _, changes = events.frames_after(room.pk, question.revision)
     assert not [frame for frame in changes if frame.event.startswith("memory-")]
 
 

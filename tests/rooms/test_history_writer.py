@@ -13,12 +13,13 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rooms import history, lifecycle
-from rooms.fulltext import IDS_PER_MICROSECOND
+from rooms import lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.history import writer
+from rooms.history.index import IDS_PER_MICROSECOND
 from rooms.management import demo
 from rooms.models import Answer, Bookmark, HistoryEntry, Question, Room
-from rooms.payload import parse_ask
-from rooms.readers import News, news_for
+from rooms.timeline.change_feed import News, news_for
 
 
 def answer(question: Question, user: Any, label: str = "SQLite", **choice: Any) -> Question:
@@ -27,7 +28,7 @@ def answer(question: Question, user: Any, label: str = "SQLite", **choice: Any) 
 
 
 def entry_of(question: Question) -> HistoryEntry:
-    history.catch_up()
+    writer.catch_up()
     return HistoryEntry.objects.get(question=question)
 
 
@@ -42,17 +43,17 @@ def test_a_settled_question_is_written_down(question: Question, ana: Any) -> Non
 
 
 def test_open_questions_are_not(question: Question) -> None:
-    history.catch_up()
+    writer.catch_up()
     assert not HistoryEntry.objects.exists()
 
 
 def test_each_is_written_once_however_often_it_changes_and_is_read(question: Question, ana: Any) -> None:
     answer(question, ana)
-    history.catch_up()
+    writer.catch_up()
     lifecycle.deliver(question.pk)
-    history.catch_up()
+    writer.catch_up()
     Bookmark.objects.all().delete()
-    history.catch_up()
+    writer.catch_up()
     assert HistoryEntry.objects.count() == 1
 
 
@@ -119,7 +120,7 @@ def test_ids_follow_the_time_of_the_end_whatever_was_read_first(room: Room, othe
     for place in (room, other_room):
         for _ in demo.fill(place, 150, 0, days=9, random=Random(1)):
             pass
-    history.catch_up(10)
+    writer.catch_up(10)
     by_id = list(HistoryEntry.objects.order_by("id").values_list("settled_at", flat=True))
     assert by_id == sorted(by_id)
     assert len(by_id) == Question.objects.count()
@@ -133,7 +134,7 @@ def test_entries_of_the_same_microsecond_have_ids_of_their_own(
         answer(question, ana)
     moment = questions[0].asked_at
     Question.objects.update(settled_at=moment, settled_position=7)
-    history.catch_up()
+    writer.catch_up()
     assert len(set(HistoryEntry.objects.values_list("pk", flat=True))) == 3
 
 
@@ -154,7 +155,7 @@ def settle_one_by_one(moments: list[list[Moment]]) -> None:
             Question.objects.filter(pk=question.pk).update(
                 settled_at=begin + timedelta(microseconds=microsecond), settled_position=position
             )
-        history.catch_up()
+        writer.catch_up()
 
 
 @pytest.mark.parametrize(
@@ -190,20 +191,20 @@ def test_whatever_settles_at_once_is_written(db: None, moments: list[list[Moment
 def test_a_long_past_is_written_in_rounds_that_end(room: Room) -> None:
     for _ in demo.fill(room, 1_000, 0, days=9, random=Random(1)):
         pass
-    history.catch_up(0.001)
+    writer.catch_up(0.001)
     first = HistoryEntry.objects.count()
     assert 0 < first <= 100
     while HistoryEntry.objects.count() < Question.objects.count():
-        history.catch_up(0.001)
+        writer.catch_up(0.001)
         assert HistoryEntry.objects.count() > first
         first = HistoryEntry.objects.count()
 
 
 def test_nothing_new_costs_one_query(question: Question, ana: Any) -> None:
     answer(question, ana)
-    history.catch_up()
+    writer.catch_up()
     with CaptureQueriesContext(connection) as queries:
-        history.catch_up()
+        writer.catch_up()
     assert len(queries) == 1
 
 
@@ -211,7 +212,7 @@ def test_what_another_process_did_not_know_of_is_taken_after_it(
     ask: Callable[..., Question], ana: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(ask(), ana)
-    (older,) = history.news_for(history.READER)
+    (older,) = writer.news_for(writer.READER)
     answer(ask(), ana)
 
     def overtaken(reader: str) -> Iterator[News]:
@@ -219,8 +220,8 @@ def test_what_another_process_did_not_know_of_is_taken_after_it(
             older.take()
             yield news
 
-    monkeypatch.setattr(history, "news_for", overtaken)
-    history.catch_up()
+    monkeypatch.setattr(writer, "news_for", overtaken)
+    writer.catch_up()
     assert HistoryEntry.objects.count() == 1  # what it knew of was for it to write
 
 
@@ -236,8 +237,8 @@ def test_a_round_looks_once_however_much_comes_meanwhile(
             yield news
             ask()
 
-    monkeypatch.setattr(history, "news_for", news_while_others_ask)
-    history.catch_up(10)
+    monkeypatch.setattr(writer, "news_for", news_while_others_ask)
+    writer.catch_up(10)
     assert len(looks) == 1
 
 
@@ -249,7 +250,7 @@ def test_neither_ask_nor_answer_writes_history(ask: Callable[..., Question], ana
 
 def test_what_is_deleted_leaves_the_history_and_its_index(question: Question, ana: Any, room: Room) -> None:
     answer(question, ana)
-    history.catch_up()
+    writer.catch_up()
     room.delete()
     assert not HistoryEntry.objects.exists()
     if connection.vendor == "sqlite":

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rooms import lifecycle
-from rooms.database import in_database
-from rooms.hub import Hub
+from rooms.db.pool import in_database
+from rooms.live.connections import Viewer
+from rooms.live.hub import Hub
 from rooms.models import Answer, Question, Room
-from rooms.sleepers import Viewer
 from tests.harness.database_pool import close_pool_connections
 
 

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from rooms import lifecycle, waits
-from rooms.hub import Hub
+from rooms import lifecycle
+from rooms.live import waits
+from rooms.live.connections import Sleeper, Waiter
+from rooms.live.hub import Hub
 from rooms.models import AgentKey, Question
-from rooms.sleepers import Sleeper, Waiter
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from rooms import access, frames, lifecycle
+from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.live import events
 from rooms.models import AuditEntry, Question, Room
-from rooms.payload import parse_ask
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_the_fold_is_not_shown_without_cards(browser: Client, question: Question
 
 def test_the_number_of_a_room_follows_its_agents(question: Question, room: Room) -> None:
     def number_after(revision: int) -> str:
-        _, sent = frames.frames_after(room.pk, revision)
+        _, sent = events.frames_after(room.pk, revision)
         (count,) = [frame for frame in sent if frame.event == f"count-{room.slug}"]
         return count._html("en", False)
 

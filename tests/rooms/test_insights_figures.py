@@ -16,10 +16,11 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
-from rooms import lifecycle, quantities
-from rooms.insights import Figures, Insights, insights_of
+from rooms import lifecycle
+from rooms.insights.figures import Figures, Insights, insights_of
+from rooms.insights.periods import STEPS, Period, Stretch
 from rooms.models import HistoryEntry, Room
-from rooms.periods import STEPS, Period, Stretch
+from rooms.rendering import humanize
 from tests.harness.history_entries import entry, random_entries, store
 
 pytestmark = pytest.mark.django_db
@@ -458,14 +459,14 @@ def test_a_chart_that_does_not_exist_is_not_found(browser: Client) -> None:
 )
 def test_durations_are_said_in_words(seconds: float, words: str) -> None:
     with override("en"):
-        assert quantities.duration(seconds) == words
+        assert humanize.duration(seconds) == words
 
 
 @pytest.mark.parametrize(
     ("part", "words"), [(0, "0%"), (0.001, "1%"), (0.5, "50%"), (0.999, "99%"), (1, "100%")]
 )
 def test_only_all_is_a_hundred_percent(part: float, words: str) -> None:
-    assert quantities.share(part) == words
+    assert humanize.share(part) == words
 
 
 def test_insights_are_plain_data(room: Room) -> None:

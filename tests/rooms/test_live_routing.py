@@ -2,7 +2,7 @@
 
 import pytest
 
-from rooms import live
+from rooms.live import routing
 
 
 def scope_of(path: str) -> dict[str, object]:
@@ -10,17 +10,17 @@ def scope_of(path: str) -> dict[str, object]:
 
 
 def test_a_path_of_ours_is_looked_up_once() -> None:
-    live._find(scope_of("/rooms/deploys"))
-    before = live._resolve_once.cache_info()
+    routing._find(scope_of("/rooms/deploys"))
+    before = routing._resolve_once.cache_info()
     scope = scope_of("/rooms/deploys")
-    live._find(scope)
-    after = live._resolve_once.cache_info()
+    routing._find(scope)
+    after = routing._resolve_once.cache_info()
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
-    assert scope[live.MATCH]
+    assert scope[routing.MATCH]
 
 
 @pytest.mark.parametrize("path", [f"/rooms/{'a' * 16_000}", f"/no/{'such' * 100}/page"])
 def test_long_paths_do_not_fill_the_memory(path: str) -> None:
-    before = live._resolve_once.cache_info().currsize
-    live._find(scope_of(path))
-    assert live._resolve_once.cache_info().currsize == before
+    before = routing._resolve_once.cache_info().currsize
+    routing._find(scope_of(path))
+    assert routing._resolve_once.cache_info().currsize == before

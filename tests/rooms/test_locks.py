@@ -10,9 +10,11 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from rooms import frames, lifecycle, locks
-from rooms.care import Lock
-from rooms.locks import standing_of
+from rooms import lifecycle
+from rooms.access import locks
+from rooms.access.locks import standing_of
+from rooms.contract.care import Lock
+from rooms.live import events as frames
 from rooms.models import Membership, Question, Room
 from rooms.permissions import Permissions
 

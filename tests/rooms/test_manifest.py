@@ -10,7 +10,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import include, path
 
-from rooms.manifest import PAPER
+from rooms.pages.manifest import PAPER
 
 
 def test_it_is_public_and_cacheable(client: Client) -> None:

@@ -6,8 +6,8 @@ from time import thread_time
 
 import pytest
 
-from rooms import markup
-from rooms.payload import MESSAGE_LENGTH
+from rooms.contract.payload import MESSAGE_LENGTH
+from rooms.rendering import markup
 
 
 class Elements(HTMLParser):

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from rooms.admin import LISTED_MEMBERS
+from rooms.admin.members import LISTED_MEMBERS
 from rooms.models import AuditEntry, Membership, Room
 
 ROOM = "admin:ask_bridge_room_change"

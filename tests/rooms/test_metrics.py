@@ -11,7 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from rooms import access, lifecycle, metrics
+from rooms import access, lifecycle
+from rooms.live import metrics
 from rooms.models import Answer, Question, Room
 
 TOKEN = "a-token-of-the-monitoring"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from rooms import couriers, notices, outgoing, webhooks
-from rooms.couriers import Courier
 from rooms.models import Notice, Question, Room
+from rooms.notifications import delivery, planner, safe_http
+from rooms.notifications.channels import webhook
+from rooms.notifications.delivery import Courier
 from tests.harness.database_pool import close_pool_connections
 from tests.harness.receivers import Answer, Call, Receiver, receiving
 
@@ -44,10 +45,10 @@ def go_round() -> None:
 
 def test_all_that_is_due_goes_out_in_one_round(room: Room, ana: Any, receiver: Receiver, ask: Ask) -> None:
     for path in ("a", "b"):
-        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(6):
         ask()
-    notices.read()
+    planner.read()
     go_round()
     assert Notice.objects.filter(sent_at__isnull=False, attempts=1).count() == 12
 
@@ -56,9 +57,9 @@ def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No receiver is given up because this machine is busy.
-    monkeypatch.setattr(outgoing, "TIMEOUT_SECONDS", 60)
-    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 60)
-    monkeypatch.setattr(couriers, "HAND_SECONDS", 60)
+    monkeypatch.setattr(safe_http, "TIMEOUT_SECONDS", 60)
+    monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 60)
+    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
     others_are_done, slow_hand = threading.Event(), threading.Lock()
     fast: list[str] = []
 
@@ -76,10 +77,10 @@ def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
 
     receiver.answer = answer
     for path in ("slow", "fast"):
-        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(3):
         ask()
-    notices.read()
+    planner.read()
     go_round()
     assert list(Notice.objects.values_list("last_error", flat=True)) == [""] * 6
     assert not Notice.objects.waiting().exists()
@@ -88,9 +89,9 @@ def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
 def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((outgoing, "TIMEOUT_SECONDS"), (outgoing, "DEADLINE_SECONDS")):
+    for module, name in ((safe_http, "TIMEOUT_SECONDS"), (safe_http, "DEADLINE_SECONDS")):
         monkeypatch.setattr(module, name, 60)
-    monkeypatch.setattr(couriers, "HAND_SECONDS", 60)
+    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
     good_is_done = threading.Event()
 
     def drip(call: Call) -> Answer:
@@ -105,14 +106,14 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
     with ExitStack() as running:
         for number in range(5):
             slow = running.enter_context(receiving(Receiver(answer=drip)))
-            webhooks.add(room, ana, url=slow.url, label=f"slow {number}")
+            webhook.add(room, ana, url=slow.url, label=f"slow {number}")
         for _ in range(3):
             ask()
         # It comes last: all that is due for the others is older.
-        webhooks.add(room, ana, url=receiver.url, label="good")
+        webhook.add(room, ana, url=receiver.url, label="good")
         for _ in range(3):
             ask()
-        notices.read()
+        planner.read()
         go_round()
     assert set(Notice.objects.values_list("last_error", flat=True)) == {""}
     assert not Notice.objects.waiting().exists()
@@ -121,12 +122,12 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
 def test_a_blocked_sender_is_freed_and_its_notification_was_not_sent(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(couriers, "HAND_SECONDS", 0.1)
+    monkeypatch.setattr(delivery, "HAND_SECONDS", 0.1)
     is_over = threading.Event()
     receiver.answer = lambda call: (200, {}, b"") if is_over.wait(4) else (500, {}, b"")
-    webhooks.add(room, ana, url=receiver.url, label="x")
+    webhook.add(room, ana, url=receiver.url, label="x")
     ask()
-    notices.read()
+    planner.read()
     go_round()
     is_over.set()
     notice = Notice.objects.waiting().get()

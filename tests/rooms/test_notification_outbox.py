@@ -13,9 +13,13 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.utils import timezone
 
-from rooms import letters, lifecycle, mails, notices, outbox, preferences, presence, webhooks, webpush
+from rooms import lifecycle
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
-from rooms.models.notices import AT_ONCE
+from rooms.models.notifications import AT_ONCE
+from rooms.notifications import content, outbox, planner
+from rooms.notifications.channels import email, push
+from rooms.notifications.channels import webhook as webhooks
+from rooms.people import preferences, presence
 from tests.harness.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
 
 Ask = Callable[..., Question]
@@ -33,14 +37,14 @@ def loopback_is_allowed(settings: Any) -> None:
 
 @pytest.fixture
 def service() -> Iterator[PushService]:
-    with push_service(webpush.public_key()) as running:
+    with push_service(push.public_key()) as running:
         yield running
 
 
 @pytest.fixture
 def phone(ana: Any, service: PushService) -> PushSubscription:
     user_agent = "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/130.0 Mobile Safari/537.36"
-    return webpush.add_device(ana, json.dumps(service.subscription()), user_agent)
+    return push.add_device(ana, json.dumps(service.subscription()), user_agent)
 
 
 @pytest.fixture
@@ -70,7 +74,7 @@ def wants_mail(ana: Any) -> Any:
 
 
 def go_round() -> int:
-    notices.read()
+    planner.read()
     return outbox.send_due()
 
 
@@ -112,10 +116,10 @@ def test_all_that_a_push_says_is_written_before_it_is_sent(
     service: PushService, phone: PushSubscription, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask()
-    notices.read()
+    planner.read()
     [parcel] = outbox.take(4)
     # The thread that sends has no script prefix: asking for an address there would spoil it for all.
-    monkeypatch.setattr(webpush, "static", lambda path: pytest.fail("too late for this"))
+    monkeypatch.setattr(push, "static", lambda path: pytest.fail("too late for this"))
     assert outbox.send(parcel) is None
     assert service.messages[0]["icon"] == "/static/ask_bridge/icon-192.png"
 
@@ -208,7 +212,7 @@ def test_what_was_settled_meanwhile_is_never_sent(
     receiver: Receiver, webhook: Webhook, ask: Ask, ana: Any
 ) -> None:
     question = ask()
-    notices.read()
+    planner.read()
     lifecycle.decline(question, ana)
     assert outbox.send_due() == 0
     assert (Notice.objects.get().last_error, receiver.calls) == ("It is settled.", [])
@@ -216,7 +220,7 @@ def test_what_was_settled_meanwhile_is_never_sent(
 
 def test_a_decision_that_can_be_undone_is_waited_for(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     ask()
-    notices.read()
+    planner.read()
     until = timezone.now() + timedelta(seconds=30)
     Question.objects.update(held_until=until)
     assert outbox.send_due() == 0
@@ -250,7 +254,7 @@ def test_who_lost_access_or_interest_is_not_called(
     ]
     for change in changes:
         ask()
-        notices.read()
+        planner.read()
         change()
         assert outbox.send_due() == 0
         assert Notice.objects.latest("created_at").cancelled_at
@@ -264,7 +268,7 @@ def test_quiet_hours_that_began_meanwhile_are_heeded(
     ana: Any, service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     ask()
-    notices.read()
+    planner.read()
     now = timezone.now()
     hours = {"quiet_from": (now - timedelta(hours=1)).time(), "quiet_to": (now + timedelta(hours=1)).time()}
     NoticePreferences.objects.create(user=ana, **hours)
@@ -322,7 +326,7 @@ def test_who_lost_access_does_not_hear_how_it_ended(
     question = ask()
     assert go_round() == 1
     lifecycle.decline(question, ben, "No.")
-    notices.read()
+    planner.read()
     if loss == "membership":
         Membership.objects.filter(user=ana).delete()
     else:
@@ -348,9 +352,9 @@ def test_a_device_that_changed_hands_hears_nothing_that_was_meant_for_another(
     question = ask()
     assert go_round() == 1
     waiting = ask()
-    notices.read()
+    planner.read()
     # Ben signs in with the same browser.
-    webpush.add_device(ben, json.dumps(service.subscription()), "")
+    push.add_device(ben, json.dumps(service.subscription()), "")
     lifecycle.decline(question, ben)
     assert go_round() == 0
     assert Notice.objects.get(question=waiting).last_error == outbox.NO_RECEIVER
@@ -364,8 +368,8 @@ def test_a_device_that_changes_hands_after_the_end_hears_nothing_of_it(
     question = ask()
     assert go_round() == 1
     lifecycle.decline(question, ben)
-    notices.read()
-    webpush.add_device(ben, json.dumps(service.subscription()), "")
+    planner.read()
+    push.add_device(ben, json.dumps(service.subscription()), "")
     assert outbox.send_due() == 0
     assert Notice.objects.get(kind="settled").last_error == outbox.NO_RECEIVER
 
@@ -464,7 +468,7 @@ def test_a_mail_server_that_is_away_is_asked_again(
 def test_a_mail_server_that_says_nothing_is_left(
     wants_mail: Any, ask: Ask, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mails, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(email, "TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()
@@ -490,8 +494,8 @@ def test_push_goes_by_https_to_public_addresses_only(
     ana: Any, service: PushService, phone: PushSubscription, ask: Ask, settings: Any
 ) -> None:
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "PUSH_ALLOWED_NETWORKS": []}
-    with pytest.raises(webpush.NotADevice):
-        webpush.add_device(ana, json.dumps(service.subscription("other")), "")
+    with pytest.raises(push.NotADevice):
+        push.add_device(ana, json.dumps(service.subscription("other")), "")
     ask()
     go_round()
     assert Notice.objects.get().last_error == "Push services are called by https:// only."
@@ -509,7 +513,7 @@ def test_what_a_dead_process_had_in_hand_is_sent_again_with_the_same_id(
     receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     ask()
-    notices.read()
+    planner.read()
     [parcel] = outbox.take(4)
     assert outbox.send(parcel) is None
     # It arrived, but its sender died before it noted so. Until the lease ends no other sender takes it.
@@ -525,7 +529,7 @@ def test_what_may_have_arrived_before_a_process_died_is_ended_too(
     ana: Any, receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     question = ask()
-    notices.read()
+    planner.read()
     [parcel] = outbox.take(4)
     assert outbox.send(parcel) is None
     lifecycle.decline(question, ana)
@@ -543,7 +547,7 @@ def test_what_processes_die_on_again_and_again_is_given_up(
     receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     ask()
-    notices.read()
+    planner.read()
     for _ in range(outbox.MOST_ATTEMPTS):
         assert len(outbox.take(4)) == 1
         Notice.objects.update(leased_until=timezone.now())
@@ -572,7 +576,7 @@ def test_a_receiver_gets_one_at_a_time_and_delays_no_other(
 ) -> None:
     for _ in range(3):
         ask()
-    notices.read()
+    planner.read()
     parcels = outbox.take(4)
     assert sorted(parcel.notice.target for parcel in parcels) == [f"push:{phone.pk}", f"webhook:{webhook.pk}"]
     assert outbox.take(4, busy=parcels) == []
@@ -589,12 +593,12 @@ def test_receivers_that_fail_leave_threads_for_others(room: Room, ana: Any, ask:
     Webhook.objects.filter(failures=0).update(is_slow=True)
     for _ in range(5):
         ask()
-    notices.read()
+    planner.read()
     parcels = outbox.take(outbox.THREADS)
     assert len(parcels) == outbox.THREADS_FOR_SUSPECTS
     webhooks.add(room, ana, url="https://good.example", label="good")
     ask()
-    notices.read()
+    planner.read()
     # Behind all that is due for the others, and though as many of them as may have theirs in flight.
     assert hosts_of(outbox.take(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
 
@@ -608,7 +612,7 @@ def test_the_backlog_of_a_receiver_does_not_hide_what_is_due_for_others(
         ask()
     webhooks.add(room, ana, url="https://second.example", label="second")
     ask()
-    notices.read()
+    planner.read()
     assert hosts_of(outbox.take(outbox.THREADS)) == ["first.example", "second.example"]
 
 
@@ -617,10 +621,10 @@ def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
 ) -> None:
     for number in range(6):
         webhooks.add(room, ana, url=f"https://many.example/{number}", label="x")
-        webpush.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
+        push.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
     webhooks.add(room, ana, url="https://other.example", label="other")
     ask()
-    notices.read()
+    planner.read()
     parcels = outbox.take(outbox.THREADS)
     most = outbox.THREADS_PER_HOST
     assert hosts_of(parcels) == ["many.example"] * most + ["other.example"]
@@ -696,7 +700,7 @@ def test_many_who_look_at_a_page_do_not_keep_others_from_theirs(
     presence.renew([ana.pk])
     for _ in range(6):
         ask()
-    notices.read()
+    planner.read()
     assert {parcel.notice.channel for parcel in outbox.take(1)} == {"webhook"}
 
 
@@ -738,7 +742,7 @@ def test_a_notice_shows_no_raw_markdown(ask: Ask) -> None:
         "header": "The `store`",
         "options": ["**PostgreSQL** (Recommended)", "`Redis`"],
     }
-    letter = letters.letter_about(Notice.Kind.ASKED, ask(questions=[prompt]))
+    letter = content.letter_about(Notice.Kind.ASKED, ask(questions=[prompt]))
     assert letter.title.startswith("The store · ")
     assert letter.body == "Which store for sessions?"
     assert letter.options == ("PostgreSQL (Recommended)", "Redis")

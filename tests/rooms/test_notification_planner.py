@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from rooms import lifecycle, notices, outbox, preferences, webhooks, wishes
+from rooms import lifecycle
 from rooms.models import (
     Answer,
     Bookmark,
@@ -23,7 +23,10 @@ from rooms.models import (
     Question,
     Room,
 )
-from rooms.models.notices import AT_ONCE, OFF
+from rooms.models.notifications import AT_ONCE, OFF
+from rooms.notifications import outbox, planner, rules
+from rooms.notifications.channels import webhook as webhooks
+from rooms.people import preferences
 from rooms.permissions import Permissions
 
 Ask = Callable[..., Question]
@@ -40,7 +43,7 @@ def wants(user: Any, **fields: Any) -> NoticePreferences:
 
 
 def told(question: Question) -> set[tuple[str, str]]:
-    notices.read()
+    planner.read()
     rows = Notice.objects.filter(question=question).select_related("user")
     return {(str(row.user), row.channel) for row in rows}
 
@@ -130,7 +133,7 @@ def test_a_device_that_came_later_is_not_told_of_what_was_there(ana: Any, questi
 def test_people_may_have_long_keys(room: Room) -> None:
     """Portals with texts as primary keys of their users."""
     person = get_user_model()(pk="x" * 255)
-    row = notices.mail_row(Notice.Kind.ASKED, None, person, timezone.now())
+    row = planner.mail_row(Notice.Kind.ASKED, None, person, timezone.now())
     Notice._meta.get_field("target").clean(row.target, row)
 
 
@@ -187,7 +190,7 @@ def quiet(begin: str, end: str, zone: str = "Europe/Berlin") -> NoticePreference
     ],
 )
 def test_quiet_hours_are_those_of_the_wall_clock(begin: str, end: str, at: str, free_at: str | None) -> None:
-    ends = wishes.end_of_quiet(quiet(begin, end), datetime.fromisoformat(at).replace(tzinfo=UTC))
+    ends = rules.end_of_quiet(quiet(begin, end), datetime.fromisoformat(at).replace(tzinfo=UTC))
     expected = datetime.fromisoformat(free_at).replace(tzinfo=UTC) if free_at else None
     assert (ends.astimezone(UTC) if ends else None) == expected
 
@@ -195,7 +198,7 @@ def test_quiet_hours_are_those_of_the_wall_clock(begin: str, end: str, at: str, 
 def test_quiet_hours_without_a_zone_are_the_sites(settings: Any) -> None:
     noon = datetime(2026, 1, 10, 12, tzinfo=UTC)
     for unknown in ("", "Nowhere/Atlantis", "../../etc/passwd"):
-        assert wishes.end_of_quiet(quiet("11:00", "13:00", unknown), noon) == noon + timedelta(hours=1)
+        assert rules.end_of_quiet(quiet("11:00", "13:00", unknown), noon) == noon + timedelta(hours=1)
 
 
 def test_a_notice_in_quiet_hours_is_due_after_them(ana: Any, phone: PushSubscription, ask: Ask) -> None:
@@ -248,10 +251,10 @@ def test_asking_and_clicking_do_nothing_for_it(ana: Any, phone: PushSubscription
 
 def test_a_room_without_notifications_costs_few_queries(question: Question) -> None:
     with CaptureQueriesContext(connection) as captured:
-        notices.read()
+        planner.read()
     assert len(captured) < 15
     with CaptureQueriesContext(connection) as captured:
-        notices.read()
+        planner.read()
     assert len(captured) == 1
     assert Bookmark.objects.get(reader="notices").revision == question.revision
 
@@ -260,11 +263,11 @@ def test_what_was_told_costs_hardly_anything_when_its_agent_comes_and_goes(
     phone: PushSubscription, escalated: Question
 ) -> None:
     Membership.objects.update(role=Membership.Role.MANAGER)
-    notices.read()
+    planner.read()
     assert Notice.objects.count() == 2
     lifecycle.wait_started(escalated.pk)
     with CaptureQueriesContext(connection) as captured:
-        notices.read()
+        planner.read()
     read = [query["sql"] for query in captured if query["sql"].startswith("SELECT")]
     # The rooms with their bookmarks, the questions, and of what kind they were told.
     assert len(read) == 4
@@ -284,7 +287,7 @@ def test_a_settled_question_takes_back_what_is_not_sent_yet(
         via=Answer.Via.WEB,
         user=ana,
     )
-    notices.read()
+    planner.read()
     notice = Notice.objects.get()
     assert notice.cancelled_at
     assert notice.last_error == "It was settled before this was due."
@@ -300,7 +303,7 @@ def test_who_was_told_hears_that_it_is_over(ana: Any, room: Room, phone: PushSub
     told(question)
     Notice.objects.update(attempts=1, sent_at=timezone.now())
     lifecycle.decline(question, ana)
-    notices.read()
+    planner.read()
     # No second mail, and nothing for who does not want it.
     settled = Notice.objects.filter(kind=Notice.Kind.SETTLED)
     assert {row.target for row in settled} == {f"push:{phone.pk}", f"webhook:{hook.pk}"}
@@ -321,7 +324,7 @@ def test_a_webhook_may_want_results_only(ana: Any, room: Room, ask: Ask) -> None
 def escalated(ask: Ask) -> Question:
     """As the sweep leaves it when its time has passed."""
     question = ask(care={"escalate_seconds": 60})
-    notices.read()
+    planner.read()
     Question.objects.update(escalates_at=timezone.now() - timedelta(seconds=1))
     lifecycle.sweep()
     return question
@@ -333,11 +336,11 @@ def test_managers_are_told_of_questions_without_an_answer(
     device_of(ana)
     device_of(ben)
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
-    notices.read()
+    planner.read()
     notice = Notice.objects.get(kind=Notice.Kind.ESCALATED)
     assert notice.user == ben
     assert notice.due_at <= timezone.now()
-    notices.read()
+    planner.read()
     assert Notice.objects.filter(kind=Notice.Kind.ESCALATED).count() == 1
 
 
@@ -345,13 +348,13 @@ def test_an_escalation_is_news_however_long_ago_it_was_asked(ben: Any, room: Roo
     device_of(ben)
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
     ask(care={"escalate_seconds": 60})
-    notices.read()
+    planner.read()
     Notice.objects.update(attempts=1, sent_at=timezone.now())
     Question.objects.update(
         asked_at=timezone.now() - timedelta(days=30), escalates_at=timezone.now() - timedelta(seconds=1)
     )
     lifecycle.sweep()
-    notices.read()
+    planner.read()
     notice = Notice.objects.get(kind=Notice.Kind.ESCALATED)
     # Nor is it taken for too old when it is about to be sent.
     assert [parcel.notice for parcel in outbox.take(4)] == [notice]
@@ -360,11 +363,11 @@ def test_an_escalation_is_news_however_long_ago_it_was_asked(ben: Any, room: Roo
 def test_an_escalation_is_told_once_however_long_it_waits(ben: Any, room: Room, escalated: Question) -> None:
     device_of(ben)
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
-    notices.read()
+    planner.read()
     Notice.objects.update(created_at=timezone.now() - timedelta(days=60), sent_at=timezone.now())
     outbox.forget_old()
     lifecycle.wait_started(escalated.pk)
-    notices.read()
+    planner.read()
     assert [row.sent_at is not None for row in Notice.objects.filter(kind="escalated")] == [True]
     lifecycle.decline(escalated, ben)
     outbox.forget_old()
@@ -375,10 +378,10 @@ def test_a_manager_without_a_vote_is_told_of_an_escalation(ana: Any, ben: Any, r
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
     device_of(ben)
     ask(care={"escalate_seconds": 60, "votes": {"needed": 2, "of": ["ana", "cleo"]}})
-    notices.read()
+    planner.read()
     Question.objects.update(escalates_at=timezone.now() - timedelta(seconds=1))
     lifecycle.sweep()
-    notices.read()
+    planner.read()
     assert [(row.kind, row.user) for row in Notice.objects.all()] == [("escalated", ben)]
 
 
@@ -391,7 +394,7 @@ def test_quiet_hours_do_not_hold_an_escalation_up_by_default(
     wants(ben, **hours, escalations_wait=waits, push=30)
     device_of(ben)
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
-    notices.read()
+    planner.read()
     due_at = Notice.objects.get(kind=Notice.Kind.ESCALATED).due_at
     assert (due_at > timezone.now()) is waits
 
@@ -403,7 +406,7 @@ def test_what_has_not_escalated_calls_no_manager(
     Membership.objects.filter(user=ben).update(role=Membership.Role.MANAGER)
     device_of(ben)
     ask(care=care)
-    notices.read()
+    planner.read()
     assert [row.kind for row in Notice.objects.all()] == ["asked"]
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from rooms import outbox, webpush, wishes
 from rooms.models import Notice, NoticePreferences, NoticeRule, Preferences, PushSubscription, Room
-from rooms.models.notices import AT_ONCE, OFF
+from rooms.models.notifications import AT_ONCE, OFF
+from rooms.notifications import outbox, rules
+from rooms.notifications.channels import push
 from tests.harness.receivers import MailServer, PushService, mail_server, push_service
 
 CHOSEN = {
@@ -33,7 +34,7 @@ def own_address(settings: Any) -> None:
 
 @pytest.fixture
 def service() -> Iterator[PushService]:
-    with push_service(webpush.public_key()) as running:
+    with push_service(push.public_key()) as running:
         yield running
 
 
@@ -58,7 +59,7 @@ def test_who_never_chose_gets_pushes_on_devices_and_no_mail(browser: Client, ana
 
 def test_what_was_chosen_is_kept(browser: Client, ana: Any) -> None:
     assert browser.post("/settings", CHOSEN).status_code == 303
-    kept = wishes.preferences_of(ana)
+    kept = rules.preferences_of(ana)
     assert (kept.push, kept.mail, kept.escalations_wait, kept.language) == (5, 60, True, "en")
     assert (kept.quiet_from, kept.quiet_to, kept.time_zone) == (time(22), time(7, 30), "Europe/Berlin")
     page = shown(browser)
@@ -71,13 +72,13 @@ def test_what_was_chosen_is_kept(browser: Client, ana: Any) -> None:
 def test_a_form_without_that_part_leaves_it_alone(browser: Client, ana: Any) -> None:
     browser.post("/settings", CHOSEN)
     browser.post("/settings", {"keyboard": "on"})
-    assert wishes.preferences_of(ana).push == 5
+    assert rules.preferences_of(ana).push == 5
 
 
 def test_what_is_disabled_is_not_sent_and_stays(browser: Client, ana: Any) -> None:
     browser.post("/settings", CHOSEN)
     browser.post("/settings", {"notices": "on"})
-    kept = wishes.preferences_of(ana)
+    kept = rules.preferences_of(ana)
     assert (kept.push, kept.mail) == (5, 60)
     assert (kept.quiet_from, kept.quiet_to, kept.escalations_wait) == (None, None, False)
 
@@ -154,7 +155,7 @@ def test_the_browser_is_asked_for_a_time_zone_until_one_is_chosen(browser: Clien
 )
 def test_nonsense_changes_nothing_else(browser: Client, ana: Any, wrong: dict[str, str]) -> None:
     assert browser.post("/settings", {**CHOSEN, **wrong}).status_code == 303
-    kept = wishes.preferences_of(ana)
+    kept = rules.preferences_of(ana)
     assert kept.push in (5, AT_ONCE)
     assert kept.mail in (60, OFF)
 
@@ -195,7 +196,7 @@ def test_a_browser_is_added_shown_and_removed(browser: Client, ana: Any, service
     ],
 )
 def test_devices_are_told_apart(user_agent: str, label: str) -> None:
-    assert webpush.label_of(user_agent) == label
+    assert push.label_of(user_agent) == label
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_an_endpoint_that_is_no_web_address_is_refused(browser: Client, service:
 
 
 def test_another_persons_device_does_not_exist(browser: Client, ben: Any, service: PushService) -> None:
-    device = webpush.add_device(ben, json.dumps(service.subscription()), "")
+    device = push.add_device(ben, json.dumps(service.subscription()), "")
     for number in (device.pk, "x", "9" * 40, "²"):
         assert browser.post("/settings/devices", {"remove": number}).status_code == 404
     # But who signs in with the same browser takes it over.
@@ -229,8 +230,8 @@ def test_another_persons_device_does_not_exist(browser: Client, ben: Any, servic
 
 
 def test_the_number_of_devices_is_limited(browser: Client, ana: Any, service: PushService) -> None:
-    for number in range(webpush.DEVICES_PER_PERSON):
-        webpush.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
+    for number in range(push.DEVICES_PER_PERSON):
+        push.add_device(ana, json.dumps(service.subscription(f"device-{number}")), "")
     reply = added(browser, service)
     assert "You have too many devices: remove one first." in reply.content.decode()
 

@@ -13,9 +13,10 @@ from django.urls import include, path, reverse
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from rooms import lifecycle, openapi
+from rooms import lifecycle
+from rooms.api import openapi
+from rooms.contract.payload import parse_ask
 from rooms.models import Answer, Question
-from rooms.payload import parse_ask
 from rooms.urls import urlpatterns
 
 JSON = "application/json"

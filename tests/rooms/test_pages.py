@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from rooms import cards, lifecycle
+from rooms import lifecycle
 from rooms.models import Answer, Membership, Question, Room
+from rooms.rendering import cards
 
 TEXT = "Which database should we use?"
 

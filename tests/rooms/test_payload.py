@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from rooms.fields import FieldError, InvalidPayload, parse
-from rooms.payload import (
+from rooms.contract.payload import (
     MESSAGE_LENGTH,
     Choice,
     NewMessage,
@@ -16,6 +15,7 @@ from rooms.payload import (
     parse_ask,
     parse_prompts,
 )
+from rooms.contract.types import FieldError, InvalidPayload, parse
 
 COLOURS = Prompt.model_validate(
     {"question": "Which colour?", "header": "Paint", "options": [{"label": "Red"}, {"label": "Blue"}]}

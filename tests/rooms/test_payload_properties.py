@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooms import shapes
-from rooms.fields import InvalidPayload, parse
-from rooms.payload import Ask, NewMessage, ReportedAnswer, parse_ask
+from rooms.contract import shapes
+from rooms.contract.payload import Ask, NewMessage, ReportedAnswer, parse_ask
+from rooms.contract.types import InvalidPayload, parse
 
 # Half surrogate pairs included: JSON can spell them.
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(

@@ -6,8 +6,9 @@ import pytest
 from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 
-from rooms import access, presence
+from rooms import access
 from rooms.models import Message, Question, Room, RoomQuerySet
+from rooms.people import presence
 from rooms.permissions import Permissions
 
 

@@ -10,8 +10,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from rooms import lifecycle, preferences
+from rooms import lifecycle
 from rooms.models import Preferences, Question, Room
+from rooms.people import preferences
 
 LOCALE_MIDDLEWARE = "django.middleware.locale.LocaleMiddleware"
 COOKIE = settings.LANGUAGE_COOKIE_NAME

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from rooms import lifecycle, presence
+from rooms import lifecycle
 from rooms.models import Presence, Room
+from rooms.people import presence
 
 
 def names_in(*rooms: Room) -> list[list[str]]:

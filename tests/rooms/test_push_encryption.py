@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from rooms import letters, push_encryption, webpush
 from rooms.models import Notice, Question
+from rooms.notifications import content
+from rooms.notifications.channels import push, push_encryption
 from tests.harness.receivers import decoded, decrypted, encoded
 
 # RFC 8291, section 5 and appendix A.
@@ -70,7 +71,7 @@ def test_the_longest_notice_fits(question: Question) -> None:
     question.agent_name = "🤖" * 80
     question.prompts[0] |= {"header": "🗄" * 80, "question": "🤔" * 2000}
     for kind in (Notice.Kind.ASKED, Notice.Kind.ESCALATED):
-        message = webpush.payload(letters.letter_about(kind, question))
+        message = push.payload(content.letter_about(kind, question))
         assert len(json.dumps(message, ensure_ascii=False).encode()) <= push_encryption.LONGEST_TEXT
 
 
@@ -116,4 +117,4 @@ def test_a_key_may_be_written_in_either_alphabet_with_or_without_padding() -> No
 @pytest.mark.parametrize("text", ["", "AAAA", "_" * 43, "x", "é"])
 def test_what_is_no_key_is_none(text: str, settings: Any) -> None:
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "VAPID_PRIVATE_KEY": text}
-    assert webpush.public_key() == ""
+    assert push.public_key() == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rooms.database import LARGEST_BATCH, in_batches
+from rooms.db.transactions import LARGEST_BATCH, in_batches
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 255, 256, 257, 1000])

@@ -22,11 +22,11 @@ from django.test.utils import CaptureQueriesContext
 
 from bench.operations import Operations
 from rooms import lifecycle
-from rooms.database import in_database
-from rooms.hub import Hub
+from rooms.db.pool import in_database
+from rooms.live.connections import Viewer
+from rooms.live.hub import Hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
-from rooms.sleepers import Viewer
 from tests.harness.database_pool import close_pool_connections
 
 # The tables that grow for ever.

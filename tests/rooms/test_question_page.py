@@ -10,10 +10,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from rooms import history, lifecycle
-from rooms.fulltext import LARGEST_ID
+from rooms import lifecycle
+from rooms.history import writer
+from rooms.history.index import LARGEST_ID
 from rooms.models import Answer, Question
-from rooms.quantities import duration
+from rooms.rendering.humanize import duration
 
 Ask = Callable[..., Question]
 TEXT = "Which database should we use?"
@@ -124,7 +125,7 @@ def test_a_decision_opened_from_the_history_leads_back_to_the_search(
     browser: Client, question: Question, ben: Any, parameters: dict[str, str]
 ) -> None:
     answer(question, ben, notes="SQLite & Co, Ä")
-    history.catch_up()
+    writer.catch_up()
     address = reverse("ask_bridge:history") + (f"?{urlencode(parameters)}" if parameters else "")
     results = unescape(browser.get(address).content.decode())
     link = re.search(rf'<a class="result-question" href="([^"]+{question.pk}[^"]*)">', results)

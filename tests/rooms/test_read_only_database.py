@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from rooms import readiness
-from rooms.database import last_writes
+from rooms.db import readiness
+from rooms.db.transactions import last_writes
 from rooms.models import AgentKey, Message, Question
 from tests.harness.read_only_databases import forget_last_writes, full, read_only
 

@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from rooms import ids, lifecycle
+from rooms import lifecycle
+from rooms.contract import ids
 from rooms.models import Answer, Message, Question, Room
 
 Ask = Callable[..., Question]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rooms import outgoing
+from rooms.notifications import safe_http
 from tests.harness.certificates import make_certificate
 from tests.harness.receivers import Receiver, receiving
 
@@ -25,8 +25,8 @@ def receiver() -> Iterator[Receiver]:
         yield running
 
 
-def post(url: str) -> outgoing.Reply:
-    return outgoing.post(url, b"{}", {"Content-Type": "application/json"}, networks=NETWORKS)
+def post(url: str) -> safe_http.Reply:
+    return safe_http.post(url, b"{}", {"Content-Type": "application/json"}, networks=NETWORKS)
 
 
 # ---- where it does not go --------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def post(url: str) -> outgoing.Reply:
     ],
 )
 def test_private_and_special_addresses_are_refused(host: str, receiver: Receiver) -> None:
-    with pytest.raises(outgoing.Refused):
+    with pytest.raises(safe_http.Refused):
         post(f"http://{host}:{receiver.port}/")
     assert receiver.calls == []
 
@@ -74,14 +74,14 @@ def test_private_and_special_addresses_are_refused(host: str, receiver: Receiver
     ],
 )
 def test_addresses_that_only_look_public_are_refused(address: str) -> None:
-    assert not outgoing.is_allowed(address, NETWORKS)
+    assert not safe_http.is_allowed(address, NETWORKS)
 
 
 def test_an_allowed_network_may_be_one_of_those(settings: Any) -> None:
     settings.ASK_BRIDGE = {NETWORKS: ["168.63.129.16/32", "fec0::/10"]}
-    assert outgoing.is_allowed("168.63.129.16", NETWORKS)
-    assert outgoing.is_allowed("fec0::1", NETWORKS)
-    assert not outgoing.is_allowed("169.254.169.254", NETWORKS)
+    assert safe_http.is_allowed("168.63.129.16", NETWORKS)
+    assert safe_http.is_allowed("fec0::1", NETWORKS)
+    assert not safe_http.is_allowed("169.254.169.254", NETWORKS)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_allowed_network_may_be_one_of_those(settings: Any) -> None:
     ["1.1.1.1", "168.63.129.17", "166.12.0.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1"],
 )
 def test_public_addresses_are_allowed(address: str) -> None:
-    assert outgoing.is_allowed(address, NETWORKS)
+    assert safe_http.is_allowed(address, NETWORKS)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_public_addresses_are_allowed(address: str) -> None:
     ],
 )
 def test_what_is_no_web_address_is_refused_without_a_lookup(url: str) -> None:
-    with pytest.raises(outgoing.Refused):
-        outgoing.check(url)
+    with pytest.raises(safe_http.Refused):
+        safe_http.check(url)
 
 
 def resolves_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
@@ -138,11 +138,11 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, receiver: Receiver
 ) -> None:
     resolves_to(monkeypatch, ["127.0.0.1"])
-    with pytest.raises(outgoing.Refused):
+    with pytest.raises(safe_http.Refused):
         post(f"http://inside.test:{receiver.port}/")
     # One public address beside it does not help.
     resolves_to(monkeypatch, ["1.1.1.1", "127.0.0.1"])
-    with pytest.raises(outgoing.Refused):
+    with pytest.raises(safe_http.Refused):
         post(f"http://half.test:{receiver.port}/")
     assert receiver.calls == []
 
@@ -178,8 +178,8 @@ def test_an_allowed_network_is_reached(receiver: Receiver, settings: Any) -> Non
 
 def test_a_network_is_open_to_those_it_was_opened_for(receiver: Receiver, settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    with pytest.raises(outgoing.Refused, match="PUSH_ALLOWED_NETWORKS would have to allow it"):
-        outgoing.post(receiver.url, b"{}", {}, networks="PUSH_ALLOWED_NETWORKS")
+    with pytest.raises(safe_http.Refused, match="PUSH_ALLOWED_NETWORKS would have to allow it"):
+        safe_http.post(receiver.url, b"{}", {}, networks="PUSH_ALLOWED_NETWORKS")
     assert receiver.calls == []
 
 
@@ -188,12 +188,12 @@ def test_tls_is_for_the_name_that_was_asked_for(
 ) -> None:
     settings.ASK_BRIDGE = LOOPBACK
     certificate = make_certificate(tmp_path, "hooks.test")
-    monkeypatch.setattr(outgoing, "_tls", lambda: ssl.create_default_context(cafile=str(certificate)))
+    monkeypatch.setattr(safe_http, "_tls", lambda: ssl.create_default_context(cafile=str(certificate)))
     resolves_to(monkeypatch, ["127.0.0.1"])
     with receiving(certificate=certificate) as receiver:
         assert post(f"https://hooks.test:{receiver.port}/").status == 200
         assert receiver.calls[0].headers["Host"] == f"hooks.test:{receiver.port}"
-        with pytest.raises(outgoing.Unreachable, match="certificate of other"):
+        with pytest.raises(safe_http.Unreachable, match="certificate of other"):
             post(f"https://other.test:{receiver.port}/")
     assert len(receiver.calls) == 1
 
@@ -201,14 +201,14 @@ def test_tls_is_for_the_name_that_was_asked_for(
 def test_a_long_answer_is_cut(receiver: Receiver, settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
     receiver.answer = lambda call: (200, {}, b"x" * 10_000_000)
-    assert len(post(receiver.url).text) == outgoing.REPLY_BYTES
+    assert len(post(receiver.url).text) == safe_http.REPLY_BYTES
 
 
 def test_no_server_there_is_a_sentence(settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    with pytest.raises(outgoing.Unreachable, match=r"127\.0\.0\.1 cannot be reached: Connection refused"):
+    with pytest.raises(safe_http.Unreachable, match=r"127\.0\.0\.1 cannot be reached: Connection refused"):
         post(f"http://127.0.0.1:{port}/")
 
 
@@ -238,22 +238,22 @@ def dripping(seconds: float, begin: bytes = b"") -> Iterator[int]:
 @pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nServer: x\r\n"])
 def test_who_answers_by_drops_is_left(begin: bytes, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 0.3)
-    with dripping(0.05, begin) as port, pytest.raises(outgoing.Unreachable, match="did not answer in time"):
+    monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 0.3)
+    with dripping(0.05, begin) as port, pytest.raises(safe_http.Unreachable, match="did not answer in time"):
         post(f"http://127.0.0.1:{port}/")
 
 
 def test_who_never_comes_to_the_end_is_left(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 2)
+    monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 2)
     with dripping(0.05, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n") as port:
-        assert len(post(f"http://127.0.0.1:{port}/").text) < outgoing.REPLY_BYTES
+        assert len(post(f"http://127.0.0.1:{port}/").text) < safe_http.REPLY_BYTES
 
 
 def test_a_silent_one_is_left(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    monkeypatch.setattr(outgoing, "TIMEOUT_SECONDS", 0.2)
-    with dripping(60) as port, pytest.raises(outgoing.Unreachable, match="did not answer in time"):
+    monkeypatch.setattr(safe_http, "TIMEOUT_SECONDS", 0.2)
+    with dripping(60) as port, pytest.raises(safe_http.Unreachable, match="did not answer in time"):
         post(f"http://127.0.0.1:{port}/")
 
 
@@ -267,26 +267,26 @@ def test_all_addresses_of_a_host_share_one_deadline(settings: Any, monkeypatch: 
         passed += timeout
         raise TimeoutError
 
-    monkeypatch.setattr(outgoing, "monotonic", lambda: passed, raising=False)
+    monkeypatch.setattr(safe_http, "monotonic", lambda: passed, raising=False)
     monkeypatch.setattr(socket, "create_connection", no_answer)
-    with pytest.raises(outgoing.Unreachable, match="did not answer in time"):
+    with pytest.raises(safe_http.Unreachable, match="did not answer in time"):
         post("http://many.test/")
-    assert passed == outgoing.DEADLINE_SECONDS
+    assert passed == safe_http.DEADLINE_SECONDS
 
 
 def test_who_is_silent_instead_of_greeting_by_tls_is_left(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    monkeypatch.setattr(outgoing, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 0.3)
     began = monotonic()
-    with dripping(60) as port, pytest.raises(outgoing.Unreachable, match="did not answer in time"):
+    with dripping(60) as port, pytest.raises(safe_http.Unreachable, match="did not answer in time"):
         post(f"https://127.0.0.1:{port}/")
-    assert monotonic() - began < outgoing.TIMEOUT_SECONDS
+    assert monotonic() - began < safe_http.TIMEOUT_SECONDS
 
 
 def test_a_wish_to_wait_is_read(receiver: Receiver, settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    for said, seconds in (("120", 120), ("9999999", outgoing.LONGEST_WISH_SECONDS), ("soon", 0)):
+    for said, seconds in (("120", 120), ("9999999", safe_http.LONGEST_WISH_SECONDS), ("soon", 0)):
         receiver.answer = lambda call, said=said: (429, {"Retry-After": said}, b"")
         assert post(receiver.url).retry_after_seconds == seconds

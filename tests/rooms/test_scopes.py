@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from rooms import access, lifecycle
-from rooms.cards import Card
+from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Message, Question, Room
-from rooms.payload import parse_ask
+from rooms.rendering.cards import Card
 
 DATABASE = "Which database should we use?"
 REPORT = {"answers": {DATABASE: "SQLite"}, "via": "terminal"}

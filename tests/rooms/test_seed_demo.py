@@ -10,11 +10,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from rooms import access, frames, lifecycle, timeline
+from rooms import access, lifecycle, timeline
 from rooms.audit import Action
+from rooms.contract.payload import check_choices, parse_ask, parse_prompts
+from rooms.live import events
 from rooms.management import demo, demo_texts
 from rooms.models import Answer, AuditEntry, Ending, Message, Question, Room
-from rooms.payload import check_choices, parse_ask, parse_prompts
 
 ENTRIES = 400
 
@@ -150,7 +151,7 @@ def test_older_pages_lead_back_to_the_beginning(seeded: Room) -> None:
 
 def test_replay_brings_a_page_of_any_revision_up_to_date(seeded: Room) -> None:
     for since in range(seeded.revision - 60, seeded.revision):
-        revision, sent = frames.frames_after(seeded.pk, since)
+        revision, sent = events.frames_after(seeded.pk, since)
         assert revision == seeded.revision
         told = {frame.event.removeprefix("card-").removeprefix("marks-") for frame in sent}
         changed = Question.objects.filter(revision__gt=since)

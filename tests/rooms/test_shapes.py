@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rooms.fields import InvalidPayload
-from rooms.payload import parse_ask
-from rooms.shapes import to_canonical
+from rooms.contract.payload import parse_ask
+from rooms.contract.shapes import to_canonical
+from rooms.contract.types import InvalidPayload
 
 OPTIONS = [{"label": "Red"}, {"label": "Blue"}]
 PROMPT = {"question": "Which colour?", "options": OPTIONS}

@@ -20,9 +20,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rooms import access, cards, frames, lifecycle
+from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
+from rooms.live import events
 from rooms.models import Answer, Message, Question, Room
-from rooms.payload import parse_ask
+from rooms.rendering import cards
 
 ASK = {
     "agent": {"name": "bot"},
@@ -64,7 +66,7 @@ class Page:
         return {"marks": re.sub(r"\s+", " ", found.group(0)), "revision": found.group(1)}
 
     def replay(self, room: Room) -> "Page":
-        self.revision, changes = frames.frames_after(room.pk, self.revision)
+        self.revision, changes = events.frames_after(room.pk, self.revision)
         for frame in changes:
             html = frame.encode(None, "en", many_rooms=False).decode()
             body = "\n".join(re.findall(r"^data: (.*)$", html, re.MULTILINE))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rooms.threads import Threads
+from rooms.db.pool import Threads
 
 PATIENCE_SECONDS = 10
 
@@ -69,7 +69,7 @@ async def test_one_after_the_other_is_one_thread() -> None:
 
 @in_a_loop
 async def test_many_at_once_are_one_thread_as_long_as_it_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rooms.threads.MOMENT_SECONDS", PATIENCE_SECONDS)  # also on a busy machine
+    monkeypatch.setattr("rooms.db.pool.MOMENT_SECONDS", PATIENCE_SECONDS)  # also on a busy machine
     threads = Threads(3, "test")
     for _ in range(20):
         assert set(await asyncio.gather(*(name_of_next(threads) for _ in range(10)))) == {"test-1"}

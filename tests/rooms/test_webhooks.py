@@ -14,9 +14,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from rooms import audit, lifecycle, notices, outbox, outgoing, seals, webhooks
-from rooms.letters import letter_about
+from rooms import audit, crypto, lifecycle
 from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
+from rooms.notifications import outbox, planner, safe_http
+from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications.content import letter_about
 from tests.harness.receivers import Receiver, receiving
 
 Ask = Callable[..., Question]
@@ -43,7 +45,7 @@ def manager(ana: Any, room: Room, browser: Client) -> Client:
 
 
 def go_round() -> None:
-    notices.read()
+    planner.read()
     outbox.send_due()
 
 
@@ -68,7 +70,7 @@ def test_neither_address_nor_secret_stands_in_the_database(room: Room, ana: Any)
     stored = json.dumps(Webhook.objects.values().get(), default=str)
     assert "SECRET-PART" not in stored
     assert secret not in stored
-    assert seals.unlock(webhooks.PURPOSE, webhook.locked_address) == url
+    assert crypto.unlock(webhooks.PURPOSE, webhook.locked_address) == url
 
 
 def test_what_is_locked_survives_a_rotated_secret_key(
@@ -98,8 +100,8 @@ def test_relocked_webhooks_need_the_old_secret_key_no_more(room: Room, ana: Any,
     assert printed.getvalue() == "Webhooks encrypted with the present SECRET_KEY: 1.\n"
     settings.SECRET_KEY_FALLBACKS = []
     webhook = Webhook.objects.get()
-    assert seals.unlock(webhooks.PURPOSE, webhook.locked_address) == url
-    assert seals.unlock(webhooks.PURPOSE, webhook.locked_secret).startswith("abw_")
+    assert crypto.unlock(webhooks.PURPOSE, webhook.locked_address) == url
+    assert crypto.unlock(webhooks.PURPOSE, webhook.locked_secret).startswith("abw_")
 
 
 def test_webhooks_of_an_unknown_secret_key_are_counted(room: Room, ana: Any, settings: Any) -> None:
@@ -255,7 +257,7 @@ def test_a_test_that_is_never_sent_is_not_looked_at_for_ever(manager: Client, ro
 
 def test_the_outcome_of_a_test_is_for_who_sent_it(manager: Client, room: Room, ana: Any, ben: Any) -> None:
     webhook, _ = webhooks.add(room, ana, url="https://hooks.example.org", label="x")
-    row = notices.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), ben)
+    row = planner.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), ben)
     [notice] = outbox.queue_tests([row])
     assert manager.get(f"/settings/tried?test={notice.pk}").status_code == 404
     assert manager.get("/settings/tried").status_code == 404
@@ -310,7 +312,7 @@ def test_a_webhook_is_switched_off_and_removed(
     assert receiver.calls == []
     manager.post("/rooms/ops/webhooks/switch", {"webhook": webhook.pk, "enabled": "on"})
     ask()
-    notices.read()
+    planner.read()
     manager.post("/rooms/ops/webhooks/remove", {"webhook": webhook.pk})
     outbox.send_due()
     assert receiver.calls == []
@@ -355,5 +357,5 @@ def test_a_room_has_no_end_of_webhooks_neither(room: Room, ana: Any) -> None:
         webhooks.add(room, ana, url="https://example.org", label=str(number))
     with pytest.raises(webhooks.TooManyWebhooks):
         webhooks.add(room, ana, url="https://example.org", label="one more")
-    with pytest.raises(outgoing.Refused):
+    with pytest.raises(safe_http.Refused):
         webhooks.add(room, ana, url="javascript:alert(1)", label="x")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rooms.lookalikes import what_cannot_be_shown
+from rooms.contract.lookalikes import what_cannot_be_shown
 
 EVIL = "https://evil.example"
 

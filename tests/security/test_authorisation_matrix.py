@@ -18,9 +18,9 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 
 from rooms import access, lifecycle
-from rooms.live import LIVE_VIEWS
+from rooms.contract.payload import parse_ask
+from rooms.live.routing import LIVE_VIEWS
 from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
-from rooms.payload import parse_ask
 from tests.harness.bridges import MEMBER, Bridge
 from tests.harness.people import Person, Visitor
 from tests.harness.sites import Site, run_manage

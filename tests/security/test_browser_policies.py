@@ -17,8 +17,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from rooms import lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import Question, Room
-from rooms.payload import parse_ask
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.http import Reply

@@ -14,7 +14,7 @@ from schemathesis.checks import (
     unsupported_method,
 )
 
-from rooms import openapi
+from rooms.api import openapi
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 

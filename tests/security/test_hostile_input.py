@@ -13,8 +13,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from rooms import access, lifecycle
+from rooms.contract.payload import parse_ask
 from rooms.models import Question, Room
-from rooms.payload import parse_ask
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.http import open_response

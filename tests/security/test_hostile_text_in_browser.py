@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
-from rooms import markup
+from rooms.rendering import markup
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.people import Person

@@ -9,7 +9,7 @@ from django.test import Client
 
 from bridge.login import GUESSES
 from bridge.sessions import SessionStore
-from rooms.database import Refusal, refusal_of
+from rooms.db.transactions import Refusal, refusal_of
 from tests.harness.read_only_databases import read_only
 
 pytestmark = pytest.mark.django_db(transaction=True)

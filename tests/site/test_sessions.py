@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from bridge import housekeeping
 from bridge.housekeeping import BATCH, Housekeeping, purge_sessions
-from rooms.database import in_database
+from rooms.db.pool import in_database
 from tests.harness.database_pool import close_pool_connections
 from tests.harness.sites import START_SECONDS, Site
 from tests.harness.timing import PATIENCE_SECONDS, eventually

@@ -8,8 +8,8 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from rooms import access
+from rooms.contract.scopes import DEFAULT_SCOPES, Scope
 from rooms.models import AgentKey, Room
-from rooms.scopes import DEFAULT_SCOPES, Scope
 
 # Ten years: whoever wants longer means for ever.
 MOST_DAYS = 3650

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandParser
 from django.db import DatabaseError, close_old_connections
 
-from rooms import notices, outbox
+from rooms.notifications import outbox, planner
 
 # As often as a process with a hub looks.
 PAUSE_SECONDS = 2
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         outbox.forget_old()
         while True:
             try:
-                notices.read()
+                planner.read()
                 sent = outbox.send_due()
             except DatabaseError as error:
                 if not forever:

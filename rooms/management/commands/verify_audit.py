@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from rooms import audit
 from rooms.audit import Action, is_intact
-from rooms.database import alias
+from rooms.db.transactions import alias
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 
 # Read at a time: few enough for any memory, many enough that the queries do not count.

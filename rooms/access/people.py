@@ -1,0 +1,165 @@
+"""What people may see and do, by login and membership."""
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user, get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import Combinable
+from django.http import Http404, HttpRequest
+
+from rooms.access import rate_limits
+from rooms.access.exceptions import MayNotAnswer
+from rooms.contract.care import Care
+from rooms.contract.types import FieldError, InvalidPayload
+from rooms.db.compiled import Select
+from rooms.lifecycle import Person, name_of
+from rooms.models import (
+    AgentKey,
+    Answer,
+    Membership,
+    Message,
+    Question,
+    Room,
+    RoomQuerySet,
+)
+from rooms.permissions import permissions
+
+# A room has a few. Pages name three and count the others.
+MOST_MANAGERS = 100
+QUESTION = Select(lambda id: Question.objects.with_answer().filter(pk=id))
+
+
+def visible_rooms(user: Person) -> RoomQuerySet:
+    """The rooms that this person may see."""
+    if not user.is_authenticated or not user.is_active:
+        return Room.objects.none()
+    return permissions().visible_rooms(user, Room.objects.active())
+
+
+def may_see(user: Person, room: Room) -> bool:
+    """Whether this is one of them."""
+    if not user.is_authenticated or not user.is_active or room.archived_at:
+        return False
+    return permissions().may_see(user, room)
+
+
+def room_for(user: Person, slug: str) -> Room:
+    """The room, or 404 as if it did not exist."""
+    room = visible_rooms(user).filter(slug=slug).first()
+    if room is None:
+        raise Http404("There is no such room.")
+    return room
+
+
+def question_for(user: Person, slug: str, question_id: str) -> Question:
+    """The question in that room, or 404 as if it did not exist."""
+    question = QUESTION.first(id=question_id)
+    if question is None or question.room.slug != slug or not may_see(user, question.room):
+        raise Http404("There is no such question.")
+    return question
+
+
+def check_named(room: Room, care: Care | None) -> None:
+    """Raise InvalidPayload if this names somebody who cannot answer in the room."""
+    people = care.people if care else []
+    if people:
+        users = get_user_model()._default_manager.all()
+        if name := _first_who_cannot_answer(room, people, users):
+            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
+            raise InvalidPayload([FieldError(field="care", message=message)])
+
+
+def check_named_by_key(key: AgentKey, care: Care | None) -> None:
+    """The same for names that an agent gives: it can only name people whom the room knows.
+
+    Every other name is refused alike and with the same work, whether an account has it or not. Otherwise a
+    key of an open room could find out the accounts of the whole site.
+    """
+    people = care.people if care else []
+    if not people:
+        return
+    rate_limits.check_refused_names(key)
+    users = get_user_model()._default_manager.all()
+    if permissions().knows_by_membership:
+        users = users.filter(_is_known_in(key.room))
+    if name := _first_who_cannot_answer(key.room, people, users):
+        rate_limits.note_refused_name(key)
+        message = (
+            f'"{name}" cannot be named here; give the user name of a member of this room, '
+            "or of a person who has answered or written in it"
+        )
+        raise InvalidPayload([FieldError(field="care", message=message)])
+
+
+def _is_known_in(room: Room) -> Combinable:
+    """Members, and those whose names the room's timeline has already."""
+    return (
+        Exists(Membership.objects.filter(room=room, user=OuterRef("pk")))
+        | Exists(Answer.objects.filter(room=room, user=OuterRef("pk")))
+        | Exists(Message.objects.filter(room=room, user=OuterRef("pk")))
+    )
+
+
+def _first_who_cannot_answer(room: Room, people: list[str], users: QuerySet[Any]) -> str | None:
+    by_name = {f"{users.model.USERNAME_FIELD}__in": people}
+    found = {user.get_username(): user for user in users.filter(**by_name)}
+    for name in people:
+        user = found.get(name)
+        if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
+            return name
+    return None
+
+
+def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:
+    """The person with this name; raises InvalidPayload if they cannot answer in the room, or do not exist."""
+    users = get_user_model()._default_manager
+    user = users.filter(**{users.model.USERNAME_FIELD: username}).first()
+    if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
+        message = "is not a person who can answer in this room; give the user name of one who can"
+        raise InvalidPayload([FieldError(field="by", message=message)])
+    return user
+
+
+def check_may_answer(user: Person, room: Room) -> None:
+    """Raise MayNotAnswer to somebody who may only look."""
+    if not may_answer(user, room):
+        raise MayNotAnswer
+
+
+def may_answer(user: Person, room: Room) -> bool:
+    """Whether this person may decide and write in a room that they see."""
+    return user.is_authenticated and permissions().may_answer(user, room)
+
+
+def may_manage(user: Person, room: Room) -> bool:
+    """Whether this person may create the room's keys."""
+    return user.is_authenticated and permissions().may_manage(user, room)
+
+
+def manager_names(room: Room) -> list[str]:
+    """Who looks after the room, for all who see it."""
+    managers = permissions().managers(room)[:MOST_MANAGERS]
+    return sorted((name_of(user) for user in managers if user.is_active), key=str.casefold)
+
+
+def user_of_session(session_key: str | None) -> Person:
+    """The signed-in user behind a session cookie, as Django's own middleware would find them."""
+    request = HttpRequest()
+    engine = import_module(settings.SESSION_ENGINE)
+    request.session = engine.SessionStore(session_key)
+    return get_user(request)
+
+
+def named_users(usernames: list[str]) -> list[AbstractBaseUser]:
+    """The users with these names; raises LookupError with the first name that is nobody's."""
+    users = get_user_model()
+    found: list[AbstractBaseUser] = []
+    for username in usernames:
+        try:
+            found.append(users._default_manager.get_by_natural_key(username))
+        except users.DoesNotExist as missing:
+            raise LookupError(username) from missing
+    return found

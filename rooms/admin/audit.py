@@ -1,0 +1,53 @@
+"""The audit in the admin: read-only."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from rooms import audit
+from rooms.admin.model_admins import ReadOnlyAdmin
+from rooms.models import (
+    AuditEntry,
+    Room,
+)
+
+
+class AuditedRoomFilter(admin.SimpleListFilter):
+    """The rooms of today; the names of rooms in the audit itself would be a walk through all of it."""
+
+    title = _("room")
+    parameter_name = "room"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(Room.objects.values_list("slug", "name"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        is_room = self.value() in dict(self.lookup_choices)
+        return queryset.filter(room=self.value()) if is_room else queryset
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Not even superusers remove anything here."""
+
+    list_display = ("at", "room", "action", "actor_type", "actor", "subject", "in_short", "is_intact")
+    list_filter = ("action", "actor_type", AuditedRoomFilter, "at")
+    search_fields = ("actor", "=subject", "=room")
+    search_help_text = _(
+        "A part of the actor; or all of a room, of a question’s id, of what follows abk_ in a key"
+    )
+    fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "details", "is_intact")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description=_("details"))
+    def in_short(self, entry: AuditEntry) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in entry.details.items())
+
+    @admin.display(description=_("intact"), boolean=True)
+    def is_intact(self, entry: AuditEntry) -> bool:
+        return audit.is_intact(entry)

@@ -1,0 +1,63 @@
+"""Base classes and columns shared by the admin pages."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.utils.text import Truncator
+
+from rooms import audit
+
+# Enough of a text to tell it from others in a list.
+SHORT_TEXT = 60
+
+
+def short(text: str) -> str:
+    return Truncator(text).chars(SHORT_TEXT)
+
+
+def count_per_room(entries: QuerySet[Any]) -> Coalesce:
+    """How many of the entries each room has: read from an index per room shown, not a join of all."""
+    counts = (
+        entries.filter(room=OuterRef("pk"))
+        .order_by()
+        .values("room")
+        .annotate(count=Count("pk"))
+        .values("count")
+    )
+    return Coalesce(Subquery(counts, output_field=IntegerField()), 0)
+
+
+class AuditedAdmin(admin.ModelAdmin):
+    """Whatever a page here changes is the doing of whoever sent it."""
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().changelist_view(request, *args, **kwargs)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().changeform_view(request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with audit.acting_as(request.user):
+            return super().delete_view(request, *args, **kwargs)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """History: nobody writes or changes it here, and only superusers may remove from it."""
+
+    # Ids sort by time, and their index is there on any size of table.
+    ordering = ("-id",)
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and getattr(request.user, "is_superuser", False))

@@ -1,0 +1,187 @@
+"""Rooms in the admin, with their members and keys."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from rooms import access, lifecycle
+from rooms.admin.keys import AgentKeyInline, NewKeyPage
+from rooms.admin.members import LISTED_MEMBERS, MembershipInline, NewMemberInline
+from rooms.admin.model_admins import count_per_room
+from rooms.admin.room_form import CARE_FIELDS, RoomForm
+from rooms.models import (
+    AgentKey,
+    Membership,
+    Question,
+    Room,
+)
+
+
+class ArchivedFilter(admin.SimpleListFilter):
+    title = _("archived")
+    parameter_name = "archived"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("no", gettext("No")), ("yes", gettext("Yes"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() is None:
+            return queryset
+        return queryset.filter(archived_at__isnull=self.value() == "no")
+
+
+@admin.register(Room)
+class RoomAdmin(NewKeyPage):
+    list_display = (
+        "name",
+        "slug",
+        "is_open",
+        "member_count",
+        "living_keys",
+        "open_questions",
+        "changed_at",
+    )
+    list_filter = ("is_open", ArchivedFilter)
+    search_fields = ("name", "slug")
+    form = RoomForm
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    *("name", "slug", "is_open", "close_after_seconds"),
+                    *("created_at", "changed_at", "archived_at"),
+                )
+            },
+        ),
+        (
+            _("Careful questions"),
+            {
+                "fields": CARE_FIELDS,
+                "description": _(
+                    "For every question of this room. Agents can ask for more care, never for less."
+                ),
+            },
+        ),
+    )
+    readonly_fields = ("created_at", "changed_at", "archived_at", "member_list")
+    prepopulated_fields = {"slug": ("name",)}
+    inlines = (MembershipInline, AgentKeyInline)
+    actions = ("archive", "restore", "revoke_keys", "withdraw_open_questions")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Room]:
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                member_count=count_per_room(Membership.objects.all()),
+                living_keys=count_per_room(AgentKey.objects.alive()),
+                open_questions=count_per_room(Question.objects.open()),
+            )
+        )
+
+    def get_inlines(self, request: HttpRequest, obj: Room | None = None) -> Any:
+        """A pop-up closes after saving, before anybody could copy a key."""
+        members = NewMemberInline if self._has_many_members(request, obj) else MembershipInline
+        is_popup = IS_POPUP_VAR in request.GET or IS_POPUP_VAR in request.POST
+        others = [inline for inline in self.inlines if inline is not MembershipInline and not is_popup]
+        return (members, *others)
+
+    def _has_many_members(self, request: HttpRequest, room: Room | None) -> bool:
+        """Whether its members stand in a list of their own; a form that is sent goes on as it was shown."""
+        if room is None:
+            return False
+        if request.method == "POST":
+            return request.POST.get("memberships-INITIAL_FORMS") == "0"
+        return room.memberships.all()[: LISTED_MEMBERS + 1].count() > LISTED_MEMBERS
+
+    def get_fieldsets(self, request: HttpRequest, obj: Room | None = None) -> Any:
+        """With a link to the list of members, for those who may see it."""
+        (title, first), *others = super().get_fieldsets(request, obj)
+        # A portal may have taken the list out of its admin.
+        is_listed = obj is not None and self.admin_site.is_registered(Membership)
+        if is_listed and self.admin_site.get_model_admin(Membership).has_view_permission(request):
+            first = {**first, "fields": (*first["fields"], "member_list")}
+        return ((title, first), *others)
+
+    @admin.display(description=_("members"))
+    def member_list(self, room: Room) -> str:
+        count = room.memberships.count()
+        address = reverse(f"{self.admin_site.name}:ask_bridge_membership_changelist")
+        text = ngettext("%(count)s member", "%(count)s members", count) % {"count": count}
+        return format_html('<a href="{}?room__id__exact={}">{}</a>', address, room.pk, text)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Room | None = None) -> bool:
+        """Deleting takes the whole history along, so a room is archived first."""
+        is_archived = obj is None or obj.archived_at is not None
+        return is_archived and super().has_delete_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
+        """Write what was edited and nothing else: questions move the revision on meanwhile."""
+        if change:
+            changed = [name for name in form.changed_fields if name != "close_after_seconds"]
+            obj.save(update_fields=changed)
+            lifecycle.close_questions_after(obj, obj.close_after_seconds, by=request.user)
+        else:
+            lifecycle.add_room(obj, by=request.user)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        if formset.model is not AgentKey:
+            super().save_formset(request, form, formset, change)
+            return
+        named = formset.save(commit=False)
+        formset.new_objects = [self.create_key(request, form.instance, key) for key in named]
+
+    @admin.display(description=_("members"), ordering="member_count")
+    def member_count(self, room: Any) -> int:
+        return room.member_count
+
+    @admin.display(description=_("living keys"), ordering="living_keys")
+    def living_keys(self, room: Any) -> int:
+        return room.living_keys
+
+    @admin.display(description=_("open questions"), ordering="open_questions")
+    def open_questions(self, room: Any) -> int:
+        return room.open_questions
+
+    @admin.action(
+        description=_("Archive: withdraw open questions, stop the keys, keep the history"),
+        permissions=["change"],
+    )
+    def archive(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        rooms = list(queryset.filter(archived_at=None))
+        for room in rooms:
+            lifecycle.archive_room(room, by=request.user)
+        self.message_user(
+            request, gettext("Rooms archived: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
+        )
+
+    @admin.action(description=_("Restore: bring archived rooms back"), permissions=["change"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        rooms = list(queryset.exclude(archived_at=None))
+        for room in rooms:
+            lifecycle.restore_room(room, by=request.user)
+        self.message_user(
+            request, gettext("Rooms restored: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
+        )
+
+    @admin.action(description=_("Revoke all keys"), permissions=["change"])
+    def revoke_keys(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        keys = AgentKey.objects.filter(room__in=queryset.values("pk"))
+        revoked = access.revoke_keys(keys, by=request.user)
+        self.message_user(request, gettext("Keys revoked: %(count)s.") % {"count": revoked}, messages.SUCCESS)
+
+    @admin.action(description=_("Withdraw open questions"), permissions=["change"])
+    def withdraw_open_questions(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        questions = Question.objects.filter(room__in=queryset.values("pk"))
+        withdrawn = lifecycle.withdraw_open(questions, by=request.user)
+        self.message_user(
+            request, gettext("Questions withdrawn: %(count)s.") % {"count": withdrawn}, messages.SUCCESS
+        )

@@ -1,0 +1,304 @@
+"""What a careful question asks for beside an answer, and how far its people are. No database here.
+
+Four things, each off unless the question or its room asks for it:
+
+- `first`: named people, or those with a role, are asked first; nobody else may decide yet.
+- `votes`: so many people have to choose the same.
+- `undo_seconds`: what was decided is held back for some seconds, and can be undone.
+- `escalate_seconds`: unanswered for so long, managers are told, and nobody is asked first any more.
+
+A question keeps its votes as they were cast. With an undo window alone, a click is the one vote it needs.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NotRequired, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from typing_extensions import TypedDict
+
+from rooms.contract.types import FilledText, Payload, wrong
+
+# More people than any team lets vote on one question; also what a card can name in a line.
+MOST_PEOPLE = 20
+# After that an agent is better told at once, and asks again.
+LONGEST_UNDO_SECONDS = 300
+# As long as the longest deadline.
+LONGEST_ESCALATION_SECONDS = 30 * 24 * 3600
+# Who is asked first must not keep a question for ever: unless told otherwise others may decide after this.
+ESCALATION_SECONDS = 15 * 60
+
+USERNAME_LENGTH = 254  # of any Django user that stands in our tables
+
+
+def _some_each_once(people: list[str]) -> list[str]:
+    if len(people) > MOST_PEOPLE:
+        raise wrong(f"names {len(people)} people, {MOST_PEOPLE} are allowed")
+    if len(set(people)) < len(people):
+        raise wrong("names somebody twice")
+    return people
+
+
+People = Annotated[
+    list[Annotated[FilledText, Field(max_length=USERNAME_LENGTH)]],
+    Field(json_schema_extra={"maxItems": MOST_PEOPLE}),
+    AfterValidator(_some_each_once),
+]
+Seconds = Annotated[int, Field(strict=True, ge=1)]
+
+
+def _named_or_alone(first: object) -> object:
+    """`"ana"` and `["ana", "ben"]` are short for `{"people": …}`."""
+    if isinstance(first, str):
+        first = [first]
+    return {"people": first} if isinstance(first, list) else first
+
+
+def _number_or_votes(votes: object) -> object:
+    """`2` is short for `{"needed": 2}`."""
+    return {"needed": votes} if isinstance(votes, int) and not isinstance(votes, bool) else votes
+
+
+class Careful(Payload):
+    """Elsewhere unknown fields are let pass; here a slip of the pen would mean less care than was meant."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class First(Careful):
+    """Who is asked first: these people, and everybody with the role."""
+
+    people: People = []
+    role: Literal["manager", "member"] | None = None
+
+    @model_validator(mode="after")
+    def somebody(self) -> Self:
+        if not self.people and self.role is None:
+            raise wrong("names nobody: give people, a role, or both")
+        return self
+
+
+class Votes(Careful):
+    """How many have to choose the same, and of whom if not of everybody in the room."""
+
+    needed: Annotated[int, Field(strict=True, ge=2, le=MOST_PEOPLE)]
+    of: People = []
+
+    @field_validator("of")
+    @classmethod
+    def enough(cls, of: list[str], info: ValidationInfo) -> list[str]:
+        needed = info.data.get("needed", 0)
+        if of and len(of) < needed:
+            raise wrong(f"names {len(of)} people, but {needed} votes are needed")
+        return of
+
+    def among(self, people: list[str]) -> list[str]:
+        """Those of the people who may vote."""
+        return [name for name in people if not self.of or name in self.of]
+
+
+class Care(Careful):
+    """What a question, or every question of a room, asks for beside an answer."""
+
+    first: Annotated[First | None, BeforeValidator(_named_or_alone)] = None
+    votes: Annotated[Votes | None, BeforeValidator(_number_or_votes)] = None
+    undo_seconds: Annotated[Seconds, Field(le=LONGEST_UNDO_SECONDS)] | None = None
+    escalate_seconds: Annotated[Seconds, Field(le=LONGEST_ESCALATION_SECONDS)] | None = None
+
+    @model_validator(mode="after")
+    def first_can_decide(self) -> Self:
+        if self.first and self.votes and self.first.role is None:
+            voters = self.votes.among(self.first.people)
+            if len(voters) < self.votes.needed:
+                raise wrong(f"asks {len(voters)} voters first, but {self.votes.needed} votes are needed")
+        return self
+
+    @property
+    def people(self) -> list[str]:
+        """Everybody who is named, each once."""
+        named = [*(self.first.people if self.first else ()), *(self.votes.of if self.votes else ())]
+        return list(dict.fromkeys(named))
+
+    @property
+    def takes_votes(self) -> bool:
+        """Whether a click is a vote: it may need others, or wait until nobody undoes it."""
+        return self.votes is not None or self.undo_seconds is not None
+
+    @property
+    def votes_needed(self) -> int:
+        return self.votes.needed if self.votes else 1
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether it matters who decides, so that no agent can say it was decided elsewhere."""
+        return self.votes is not None or self.first is not None
+
+    def problem_with_default(self, timeout_seconds: float | None) -> str | None:
+        """Why a question with this deadline may have no default, or None."""
+        if self.is_for_people:
+            return (
+                "cannot count here: votes or named people have to decide this question, "
+                "as it says itself or as its room does"
+            )
+        if timeout_seconds and self.escalate_seconds and timeout_seconds <= self.escalate_seconds:
+            # Otherwise it would decide before the managers are told that there is something to decide.
+            seconds = self.escalate_seconds
+            return f"needs a timeout_seconds of more than escalate_seconds, which is {seconds} here"
+        return None
+
+
+class Vote(TypedDict):
+    """As it is stored with its question."""
+
+    user_id: str
+    username: str
+    name: str
+    at: str
+    choices: list[dict[str, Any]]
+    # The label of the key that passed it on; absent where the person voted on the page.
+    through: NotRequired[str]
+
+
+def care_of(stored: dict[str, Any] | None) -> Care | None:
+    """As it was stored: checked when it came in."""
+    if not stored:
+        return None
+    first, votes = stored.get("first"), stored.get("votes")
+    return Care.model_construct(
+        first=First.model_construct(**first) if first else None,
+        votes=Votes.model_construct(**votes) if votes else None,
+        undo_seconds=stored.get("undo_seconds"),
+        escalate_seconds=stored.get("escalate_seconds"),
+    )
+
+
+def together(room: Care | None, asked: Care | None) -> Care | None:
+    """What both ask for. An agent can ask for more care than its room does, never for less."""
+    if room is None or asked is None:
+        both = room or asked
+    else:
+        both = Care.model_construct(
+            first=room.first or asked.first,
+            votes=_stricter(room.votes, asked.votes),
+            undo_seconds=max(filter(None, (room.undo_seconds, asked.undo_seconds)), default=None),
+            # With those that it is about: whoever is asked first is so for the time that was meant for them.
+            escalate_seconds=(room.escalate_seconds or (None if room.first else asked.escalate_seconds)),
+        )
+    first, votes = (both.first, both.votes) if both else (None, None)
+    if both and first and votes and first.role is None and not votes.among(first.people):
+        # Nobody could do anything before it escalates: who votes is the more careful of the two.
+        both = both.model_copy(update={"first": None})
+    if both and both.first and both.escalate_seconds is None:
+        both = both.model_copy(update={"escalate_seconds": ESCALATION_SECONDS})
+    return both if both and any(both.model_dump().values()) else None
+
+
+def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
+    if room is None or asked is None:
+        return room or asked
+    needed = max(room.needed, asked.needed)
+    if room.of:
+        return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
+    # Too few for as many votes as the room wants: then everybody in the room may vote.
+    return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])
+
+
+# ---- who may decide --------------------------------------------------------------------------------------
+
+
+class Lock(StrEnum):
+    """Why a person may not decide an open question."""
+
+    WATCH = "watch"  # they only look on in this room
+    VOTES = "votes"  # others vote
+    FIRST = "first"  # others are asked first
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Who may decide an open question now, where not all may who can answer in its room."""
+
+    # Without voters all may vote, and without people and role no one has to be asked first.
+    voters: frozenset[str]
+    first: frozenset[str]
+    role: str | None
+
+    def has(self, lock: Lock) -> bool:
+        """Whether there can be a viewer with this lock."""
+        return bool(self.voters) if lock == Lock.VOTES else bool(self.first) or self.role is not None
+
+    def lock(self, username: str, has_role: Callable[[str], bool]) -> Lock | None:
+        """Why this person may not decide; None if they may."""
+        if self.voters and username not in self.voters:
+            return Lock.VOTES
+        if not self.has(Lock.FIRST):
+            return None
+        is_asked_first = username in self.first or (self.role is not None and has_role(self.role))
+        return None if is_asked_first else Lock.FIRST
+
+
+def restriction(stored: dict[str, Any] | None, *, is_first_asked: bool) -> Restriction | None:
+    """Who may decide a question with this care, as it was stored; None where all may."""
+    care = care_of(stored)
+    if care is None:
+        return None
+    voters = care.votes.of if care.votes else []
+    first = care.first if is_first_asked else None
+    if not voters and first is None:
+        return None
+    return Restriction(
+        frozenset(voters), frozenset(first.people if first else ()), first.role if first else None
+    )
+
+
+# ---- votes -----------------------------------------------------------------------------------------------
+
+
+def with_vote(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
+    """A person has one vote: their last."""
+    return [*(other for other in votes if other["user_id"] != vote["user_id"]), vote]
+
+
+def agreeing(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
+    """Those that choose the same, whatever they note beside it; in the order in which they were cast."""
+    return [other for other in votes if _chosen(other) == _chosen(vote)]
+
+
+def decision(votes: list[Vote]) -> list[Vote]:
+    """The votes that made up a decision: the last one decided, and those before it that agree."""
+    return agreeing(votes, votes[-1]) if votes else []
+
+
+def _chosen(vote: Vote) -> list[tuple[list[str], str]]:
+    return [(choice["selectedOptions"], choice["customInput"] or "") for choice in vote["choices"]]
+
+
+def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
+    """What was decided; the notes of all who decided it, with their names if they are several.
+
+    The further lines of a note are indented then, so that none of them looks like the note of another person.
+    """
+    *_, last = votes
+    choices = []
+    for place, choice in enumerate(last["choices"]):
+        notes = [(vote["name"], vote["choices"][place]["notes"]) for vote in votes]
+        if len(votes) > 1:
+            written = [f"{name}: " + "\n    ".join(note.splitlines()) for name, note in notes if note]
+        else:
+            written = [note for _, note in notes if note]
+        choices.append({**choice, "notes": "\n".join(written) or None})
+    return choices
+
+
+def cast_at(vote: Vote) -> datetime:
+    return datetime.fromisoformat(vote["at"])

@@ -1,0 +1,1 @@
+"""Access to the database: write transactions, compiled statements, the thread pool, readiness."""

@@ -1,0 +1,253 @@
+"""Statements that are put together once and from then on only filled in.
+
+For a short statement Django's ORM takes several times as long to write the SQL as the database to run it, and
+each ask and each click runs the same few. They stay ordinary querysets, compiled when they are first used:
+
+    KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
+    key = KEY.first(lookup="3k7q")
+
+Like the ORM's own they work on every database, and whoever counts or wraps queries sees them. Times may be
+given as they are; of somebody whose table is not ours, `key_of` gives the key as a parameter takes it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from inspect import signature
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+from django.db import connections, models
+from django.db.models.expressions import Expression
+from django.db.models.query import ModelIterable
+from django.db.models.sql import InsertQuery, UpdateQuery
+
+from rooms.db.transactions import alias
+
+Found = TypeVar("Found")
+
+# Fields whose values every database takes as Python has them.
+SAME_EVERYWHERE = {models.CharField, models.TextField, models.BooleanField, models.BigIntegerField}
+
+
+# Where a value goes, as Django writes it.
+PLACE = re.compile(r"(?<!%)%s")
+
+
+class Parameter(Expression):
+    """Where a value is going to stand."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(output_field=models.Field())
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, Any]:
+        return "%s", (self,)
+
+
+class Sql:
+    """A statement as Django writes it, for any values in the order of its places."""
+
+    def __init__(self, sql: str) -> None:
+        self._sql = sql
+        self._for_sqlite = PLACE.sub("?", sql).replace("%%", "%")
+
+    def run(self, connection: Any, values: Sequence[Any]) -> tuple[list[Any], int]:
+        """The rows that it returns, and how many it changed."""
+        if (
+            connection.vendor == "sqlite"
+            and not connection.queries_logged
+            and not connection.execute_wrappers
+        ):
+            # Past Django's cursors, which nobody listens to here: they take longer than SQLite itself.
+            connection.ensure_connection()
+            connection.validate_no_broken_transaction()
+            with connection.wrap_database_errors:
+                found = connection.connection.execute(self._for_sqlite, values)
+                return found.fetchall(), found.rowcount
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+            return cursor.fetchall() if cursor.description else [], cursor.rowcount
+
+
+class Statement:
+    """The SQL of a compiler, and what stands in it: values and parameters."""
+
+    def __init__(self, compiler: Any, end: str = "") -> None:
+        sql, self._values = compiler.as_sql()
+        self._sql = Sql(sql + end)
+
+    def run(self, connection: Any, given: dict[str, Any]) -> tuple[list[Any], int]:
+        """Run it with what was given for its parameters."""
+        adapt = connection.ops.adapt_datetimefield_value
+        values = [given[value.name] if type(value) is Parameter else value for value in self._values]
+        return self._sql.run(
+            connection, [adapt(value) if isinstance(value, datetime) else value for value in values]
+        )
+
+
+def key_of(instance: Any) -> Any:
+    """The primary key as its column has it: the users of a portal may have any kind."""
+    return instance._meta.pk.get_db_prep_value(instance.pk, connections[alias()])
+
+
+def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:
+    return {name: Parameter(name) for name in signature(build).parameters}
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+class Select(Generic[Found]):
+    """The rows of a queryset: instances with all that it selects along, or their values."""
+
+    def __init__(self, build: Callable[..., "models.QuerySet[Any, Found]"], *values: str) -> None:
+        self._build, self._values = build, values
+        self._compiled = cache(self._compile)
+
+    def first(self, **given: Any) -> Found | None:
+        """The first row with these values for the parameters."""
+        return next(iter(self._run(given, only_first=True)), None)
+
+    def all(self, **given: Any) -> list[Found]:
+        """All rows with these values for the parameters."""
+        return self._run(given, only_first=False)
+
+    def _run(self, given: dict[str, Any], *, only_first: bool) -> list[Found]:
+        using = alias()
+        statement, convert, make = self._compiled(using, only_first)
+        connection = connections[using]
+        rows, _ = statement.run(connection, given)
+        return [make(convert(list(row), connection)) for row in rows]
+
+    def _compile(
+        self, using: str, only_first: bool
+    ) -> tuple[Statement, Callable[..., list[Any]], Callable[..., Any]]:
+        queryset: Any = self._build(**_parameters(self._build)).using(using)
+        if self._values:
+            queryset = queryset.values_list(*self._values)
+        if only_first:
+            queryset = queryset[:1]
+        compiler = queryset.query.get_compiler(using)
+        statement = Statement(compiler)
+        convert = _converter(compiler, [column for column, _, _ in compiler.select])
+        if queryset._iterable_class is not ModelIterable:
+            return statement, convert, tuple
+        return statement, convert, _maker(compiler.klass_info, compiler.select, using)
+
+
+def _converter(compiler: Any, columns: list[Any]) -> Callable[[list[Any], Any], list[Any]]:
+    """Makes of a row what Python calls the values of these columns."""
+    converters = list(compiler.get_converters(columns).items())
+
+    def convert(row: list[Any], connection: Any) -> list[Any]:
+        for place, (converting, column) in converters:
+            for converter in converting:
+                row[place] = converter(row[place], column, connection)
+        return row
+
+    return convert
+
+
+def _maker(selected: dict[str, Any], columns: list[Any], using: str) -> Callable[[list[Any]], Any]:
+    """Makes of a converted row an instance and those that belong to it; None where there is none."""
+    model, places = selected["model"], selected["select_fields"]
+    own = slice(places[0], places[-1] + 1)
+    names = [column.target.attname for column, _, _ in columns[own]]
+    key_place = places[0] + names.index(model._meta.pk.attname)
+    related = [
+        (_maker(other, columns, using), other["local_setter"], other["remote_setter"])
+        for other in selected.get("related_klass_infos", ())
+    ]
+
+    def make(row: list[Any]) -> Any:
+        if row[key_place] is None:
+            return None
+        instance = model.from_db(using, names, row[own])
+        for make_other, refer_to_other, refer_back in related:
+            other = make_other(row)
+            refer_to_other(instance, other)
+            if other is not None:
+                refer_back(other, instance)
+        return instance
+
+    return make
+
+
+# ---- writing ---------------------------------------------------------------------------------------------
+
+
+class Update:
+    """Sets fields of all rows of a queryset: to what is given, or to what an expression makes of them."""
+
+    def __init__(
+        self,
+        build: Callable[..., "models.QuerySet[Any]"],
+        *fields: str,
+        returning: Sequence[str] = (),
+        **expressions: Any,
+    ) -> None:
+        self._build, self._fields = build, fields
+        self._returning, self._expressions = returning, expressions
+        self._compiled = cache(self._compile)
+
+    def run(self, **given: Any) -> int:
+        """How many rows these values for fields and parameters changed."""
+        _, changed = self._run(given)
+        return changed
+
+    def first(self, **given: Any) -> list[Any] | None:
+        """What it returns of the first row that these values changed."""
+        rows, _ = self._run(given)
+        return rows[0] if rows else None
+
+    def _run(self, given: dict[str, Any]) -> tuple[list[Any], int]:
+        using = alias()
+        connection = connections[using]
+        statement, fields, convert = self._compiled(using)
+        for field in fields:
+            given[field.name] = _as_stored(field, given[field.name], connection)
+        rows, changed = statement.run(connection, given)
+        return [convert(list(row), connection) for row in rows], changed
+
+    def _compile(self, using: str) -> tuple[Statement, list[Any], Callable[..., list[Any]]]:
+        query: Any = self._build(**_parameters(self._build)).query.chain(UpdateQuery)
+        query.add_update_values(self._expressions | {name: Parameter(name) for name in self._fields})
+        compiler = query.get_compiler(using)
+        meta = query.get_meta()
+        returned = [meta.get_field(name).get_col(meta.db_table) for name in self._returning]
+        names = [compiler.quote_name_unless_alias(column.target.column) for column in returned]
+        statement = Statement(compiler, f" RETURNING {', '.join(names)}" if names else "")
+        return statement, list(map(meta.get_field, self._fields)), _converter(compiler, returned)
+
+
+def insert(instance: models.Model) -> None:
+    """As `save(force_insert=True)` of a model that makes its own primary key, without Django's signals.
+
+    Fields that fill themselves in when they are saved, such as those with `auto_now`, are not for this.
+    """
+    using = alias()
+    connection = connections[using]
+    sql, fields, values_of = _insertion(type(instance), using)
+    values = values_of(instance)
+    sql.run(connection, [_as_stored(*pair, connection) for pair in zip(fields, values, strict=True)])
+    instance._state.adding, instance._state.db = False, using
+
+
+def _as_stored(field: Any, value: Any, connection: Any) -> Any:
+    if value is None or type(field) in SAME_EVERYWHERE:
+        return value
+    return field.get_db_prep_save(value, connection)
+
+
+@cache
+def _insertion(
+    model: type[models.Model], using: str
+) -> tuple[Sql, tuple[Any, ...], Callable[[models.Model], tuple[Any, ...]]]:
+    fields = model._meta.concrete_fields
+    values_of = attrgetter(*(field.attname for field in fields))
+    query = InsertQuery(model)
+    query.insert_values(fields, [model()], raw=True)
+    ((sql, _),) = query.get_compiler(using).as_sql()
+    return Sql(sql), fields, values_of

@@ -1,0 +1,51 @@
+"""Whether the database can be reached and written, for probes and for logins."""
+
+import logging
+import time
+
+from django.apps import apps
+from django.db import connections
+from django.db.models import F
+
+from rooms.db.transactions import alias, is_writing, last_writes, refusal_of, writing
+
+logger = logging.getLogger(__name__)
+
+# Probes come every second or so: what the last write met this long ago still holds.
+RECENT_SECONDS = 5
+
+
+def database_state() -> str:
+    """`ok`, `cannot_write` or `unreachable`."""
+    try:
+        with connections[alias()].cursor() as cursor:
+            cursor.execute("SELECT 1")
+        return "ok" if _takes_writes() else "cannot_write"
+    except Exception as error:
+        if refusal_of(error):
+            logger.error("The database takes no writes: %s", error)
+            return "cannot_write"
+        logger.exception("The database is out of reach")
+        return "unreachable"
+
+
+def _takes_writes() -> bool:
+    now = time.monotonic()
+    # First, because on a full disk small writes may still succeed between larger ones.
+    if now - last_writes.refused_at < RECENT_SECONDS:
+        return False
+    # A write to SQLite that is under way may take long, and shows as much as one of our own.
+    if now - last_writes.written_at >= RECENT_SECONDS and not is_writing():
+        check_write()
+    return True
+
+
+def check_write() -> None:
+    """Commit an update that changes nothing; raises what the database says about it.
+
+    Committed, because a full disk is noticed no earlier.
+    """
+    bookmarks = apps.get_model("ask_bridge", "Bookmark").objects
+    first = bookmarks.order_by("pk").values("pk")[:1]
+    with writing():
+        bookmarks.filter(pk__in=first).update(revision=F("revision"))

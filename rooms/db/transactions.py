@@ -1,0 +1,112 @@
+"""Write transactions: the alias of our database, the queue of SQLite's writers, refused writes."""
+
+import math
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import TypeVar
+
+from django.apps import apps
+from django.db import DatabaseError, connections, router, transaction
+from django.db.models import Model
+
+Value = TypeVar("Value")
+
+LARGEST_BATCH = 256
+
+# SQLite takes one writer at a time and lets the others poll for their turn, longer and longer: under load the
+# unlucky poll for seconds. Those of this process queue here instead, and the next one is woken at once.
+_sqlite_writer = threading.Lock()
+
+
+class Refusal(Enum):
+    """Why a database takes no writes while it can be read."""
+
+    READ_ONLY = "read_only"
+    FULL = "full"
+
+
+# SQLSTATE of PostgreSQL: read_only_sql_transaction, disk_full.
+POSTGRES_REFUSALS = {"25006": Refusal.READ_ONLY, "53100": Refusal.FULL}
+# Primary result codes of SQLite: SQLITE_READONLY, SQLITE_FULL.
+SQLITE_REFUSALS = {8: Refusal.READ_ONLY, 13: Refusal.FULL}
+
+
+def refusal_of(error: BaseException | None) -> Refusal | None:
+    """Why the database refused this write; None for every other error. Nothing was changed then."""
+    if not isinstance(error, DatabaseError):
+        return None
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the rest tells the kind of read-only apart
+    return POSTGRES_REFUSALS.get(getattr(cause, "sqlstate", None) or "") or SQLITE_REFUSALS.get(code)
+
+
+@dataclass
+class LastWrites:
+    """When this process last wrote, and when the database last refused it; by the monotonic clock."""
+
+    written_at: float = -math.inf
+    refused_at: float = -math.inf
+
+
+last_writes = LastWrites()
+
+
+def alias() -> str:
+    """The database of our tables, wherever the portal's routers keep them."""
+    return router.db_for_write(_room_model())
+
+
+@cache
+def _room_model() -> type[Model]:
+    return apps.get_model("ask_bridge", "Room")
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that is going to write."""
+    name = alias()
+    connection = connections[name]
+    try:
+        if connection.vendor == "sqlite" and not connection.in_atomic_block:
+            with _sqlite_writer, transaction.atomic(using=name):
+                yield
+        else:
+            with transaction.atomic(using=name):
+                yield
+    except DatabaseError as error:
+        if refusal_of(error):
+            last_writes.refused_at = time.monotonic()
+        raise
+    last_writes.written_at = time.monotonic()
+
+
+@contextmanager
+def optional_writes() -> Iterator[None]:
+    """Writes that a reader can do without: they are left out while the database takes none."""
+    try:
+        yield
+    except DatabaseError as error:
+        if not refusal_of(error):
+            raise
+
+
+def is_writing() -> bool:
+    """Whether a thread of this process writes to SQLite right now."""
+    return _sqlite_writer.locked()
+
+
+def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:
+    """For `IN (…)`: some at a time, filled up with repetitions to one of a few sizes.
+
+    Every connection keeps what it prepared for each number of parameters, and thousands of sleepers come in
+    thousands of numbers. And others get their turn in between.
+    """
+    for start in range(0, len(values), LARGEST_BATCH):
+        batch = list(values[start : start + LARGEST_BATCH])
+        size = 1 << (len(batch) - 1).bit_length()
+        yield batch + batch[-1:] * (size - len(batch))

@@ -1,0 +1,155 @@
+"""What somebody looks for in the history, and what is found: newest first, page by page."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
+from functools import cached_property
+
+from django.utils import timezone
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from rooms.history.index import (
+    EPOCH,
+    LARGEST_ID,
+    Look,
+    State,
+    Term,
+    agent_label,
+    first_id_at,
+    person_label,
+    state_label,
+)
+from rooms.history.tokenizer import WORD, fold, words_of
+from rooms.models import Question, Room
+
+# More than anybody types, and little enough that no search takes long.
+LONGEST_TEXT = 200
+MOST_WORDS = 12
+# One letter begins too many words to be worth a look at all of them.
+SHORTEST_PREFIX = 2
+# From here on the number of results tells nobody anything.
+COUNTED = 1_000
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Words, and filters that narrow them down. Anything can be typed; nothing of it is an error."""
+
+    q: str = ""
+    room: str = ""
+    state: str = ""
+    agent: str = ""
+    person: str = ""
+    since: date | None = None
+    until: date | None = None
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> "Search":
+        """From the address of a page; what is no day or state is no filter."""
+        texts = {
+            name: given.get(name, "").replace("\x00", " ").strip()[:LONGEST_TEXT]
+            for name in ("q", "room", "agent", "person")
+        }
+        state = given.get("state", "")
+        since, until = (_day(given.get(name, "")) for name in ("since", "until"))
+        return cls(**texts, state=state if state in State else "", since=since, until=until)
+
+    def as_parameters(self) -> dict[str, str]:
+        """For the address of a page."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: str(value) for name, value in named.items() if value}
+
+    @property
+    def filter_count(self) -> int:
+        return len(self.as_parameters().keys() - {"q"})
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """Single words as beginnings of words, "words in quotes" as they stand."""
+        pieces = re.findall(r'"([^"]*)"|([^\s"]+)', re.sub("[„“”«»]", '"', self.q))
+        found = [(words_of(phrase or piece), bool(piece)) for phrase, piece in pieces]
+        return [
+            Term(tuple(words), is_prefix=is_piece and len(words[-1]) >= SHORTEST_PREFIX)
+            for words, is_piece in found[:MOST_WORDS]
+            if words
+        ]
+
+    def look(self, rooms: Sequence[Room], before: int | None = None) -> Look | None:
+        """How the index is asked for it; None if nothing can be found."""
+        people, agents = words_of(self.person)[:MOST_WORDS], words_of(self.agent)[:MOST_WORDS]
+        room_ids = [room.pk for room in rooms if self.room in ("", room.slug)]
+        # Characters that are no word were typed: nothing has them.
+        in_vain = (self.q and not self.terms) or (self.person and not people) or (self.agent and not agents)
+        if in_vain or not room_ids:
+            return None
+        labels = [*map(person_label, people), *map(agent_label, agents)]
+        state = [Term((state_label(State(self.state)),))] if self.state else []
+        newest = [before - 1] if before else []
+        if self.until and self.until < date.max:
+            newest.append(_first_id_of(self.until + DAY) - 1)
+        return Look(
+            room_ids,
+            self.terms,
+            [*(Term((label,), is_prefix=True) for label in labels), *state],
+            oldest=_first_id_of(self.since) if self.since else None,
+            newest=min(newest, default=None),
+        )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _first_id_of(day: date) -> int:
+    """The day is one of whoever looks."""
+    if day <= EPOCH.date() + DAY:
+        return 0
+    return min(first_id_at(timezone.make_aware(datetime.combine(day, time.min))), LARGEST_ID)
+
+
+# ---- what is found ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """Questions with their answers, and the `before` of the page that follows."""
+
+    questions: list[Question]
+    next_before: int | None
+
+
+def find(search: Search, rooms: Sequence[Room], limit: int, before: int | None = None) -> Found:
+    """What these rooms have of it, older than the entry `before`: two queries, however much there is."""
+    look = search.look(rooms, before)
+    rows = look.first(limit + 1) if look else []
+    shown = rows[:limit]
+    by_id = Question.objects.with_answer().in_bulk([question_id for _, question_id in shown])
+    # What is deleted between the two is gone.
+    questions = [by_id[question_id] for _, question_id in shown if question_id in by_id]
+    return Found(questions, shown[-1][0] if len(rows) > limit else None)
+
+
+def count(search: Search, rooms: Sequence[Room], most: int = COUNTED) -> int:
+    """How many there are; one more than `most` for all that is more."""
+    look = search.look(rooms)
+    return look.count(most) if look else 0
+
+
+def mark(text: str, terms: Sequence[Term]) -> SafeString:
+    """The text with the words that were looked for marked, safe as HTML."""
+    whole = {word for term in terms for word in term.words}
+    beginnings = tuple(term.words[-1] for term in terms if term.is_prefix)
+    parts, end = [], 0
+    for match in WORD.finditer(text):
+        word = fold(match[0])
+        if word in whole or word.startswith(beginnings):
+            parts += [escape(text[end : match.start()]), format_html("<mark>{}</mark>", match[0])]
+            end = match.end()
+    return mark_safe("".join([*parts, escape(text[end:])]))  # noqa: S308 - every part is escaped

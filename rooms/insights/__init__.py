@@ -1,0 +1,1 @@
+"""Statistics of settled questions: figures, charts, export, pages."""

@@ -1,0 +1,118 @@
+"""Insights as the templates of the charts want them: positions, and the words beside them."""
+
+from datetime import date
+from typing import Any
+
+from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
+from django.utils.formats import date_format
+from django.utils.translation import gettext, pgettext
+
+from rooms.insights import geometry
+from rooms.insights.figures import Figures, Insights, InStretch
+
+
+def of(insights: Insights) -> dict[str, Any]:
+    """All charts; there has to be something to draw."""
+    parts = insights.stretches
+    figures = [part.figures for part in parts]
+    slots = [
+        {"place": place, "days": _days_of(part), "figures": part.figures}
+        for place, part in zip(geometry.slots(len(parts)), parts, strict=True)
+    ]
+    return {
+        "height": geometry.HEIGHT,
+        "line_width": geometry.LINE_WIDTH,
+        "slots": slots,
+        "labels": [
+            {"place": label, "text": _short(parts[label.index].last_day)}
+            for label in geometry.labels(len(parts))
+        ],
+        "times": _times(figures),
+        "outcomes": _outcomes(insights),
+        "blocked": _blocked(figures),
+        "hours": _hours(insights.hours),
+    }
+
+
+def _times(figures: list[Figures]) -> dict[str, Any] | None:
+    medians, p90s = [each.median for each in figures], [each.p90 for each in figures]
+    known = [value for value in medians + p90s if value is not None]
+    if not known:
+        return None
+    scale = geometry.scale_of_times(known)
+    return {
+        "lines": scale.lines,
+        "band": geometry.band(medians, p90s, scale),
+        "median": geometry.curve(medians, scale),
+        "p90": geometry.curve(p90s, scale),
+    }
+
+
+def _outcomes(insights: Insights) -> dict[str, Any]:
+    scale = geometry.scale_of_counts(max(part.figures.questions for part in insights.stretches))
+    stacks: list[dict[str, float]] = [{**part.figures.outcomes} for part in insights.stretches]
+    names = _outcome_names()
+    return {
+        "lines": scale.lines,
+        "parts": geometry.bars(stacks, scale),
+        "legend": [
+            {"name": name, "text": names[name], "count": count, "share": count / insights.now.questions}
+            for name, count in insights.now.outcomes.items()
+        ],
+    }
+
+
+def _outcome_names() -> dict[str, str]:
+    return {
+        "answered": pgettext("outcome", "Answered"),
+        "skipped": pgettext("outcome", "Skipped"),
+        "asked_back": pgettext("outcome", "Asked back"),
+        "expired": pgettext("outcome", "Expired"),
+        "withdrawn": pgettext("outcome", "Withdrawn"),
+    }
+
+
+def _blocked(figures: list[Figures]) -> dict[str, Any]:
+    scale = geometry.scale_of_sums(max(each.blocked_seconds for each in figures))
+    stacks: list[dict[str, float]] = [{"blocked": each.blocked_seconds} for each in figures]
+    return {"lines": scale.lines, "parts": geometry.bars(stacks, scale)}
+
+
+def _hours(hours: list[list[int]]) -> dict[str, Any]:
+    spots = geometry.spots(hours)
+    busiest = max(spots, key=lambda spot: spot.count)
+    return {
+        "spots": [_hour(spot) for spot in spots],
+        "days": [
+            {
+                "name": WEEKDAYS[day],
+                "short": WEEKDAYS_ABBR[day],
+                "y": geometry.text(geometry.ROW * (day + 0.5)),
+                "counts": counts,
+                "total": sum(counts),
+            }
+            for day, counts in enumerate(hours)
+        ],
+        "ticks": [
+            {"hour": hour, "x": geometry.percent(hour / 24), "is_for_wide": hour % 6 != 0}
+            for hour in range(0, 24, 3)
+        ],
+        "height": 7 * geometry.ROW,
+        "busiest": _hour(busiest),
+    }
+
+
+def _hour(spot: geometry.Spot) -> dict[str, Any]:
+    return {"place": spot, "day": WEEKDAYS[spot.day], "until": spot.hour + 1}
+
+
+def _days_of(part: InStretch) -> str:
+    """A day, or from when to when."""
+    if part.first_day == part.last_day:
+        return _short(part.last_day)
+    between = {"first": _short(part.first_day), "last": _short(part.last_day)}
+    return gettext("%(first)s to %(last)s") % between
+
+
+def _short(day: date) -> str:
+    return date_format(day, pgettext("format of a short date", "j M"))

@@ -1,0 +1,291 @@
+"""What changed in a room as server-sent events for its open pages, named by what they replace.
+
+`card-ID`, `marks-ID` and `memory-ID` replace a card or these parts of it, `unlock-ID` a card that was locked
+for this person. `question` adds an open card, `others` one that only others may decide, `entry` a line of the
+timeline, `count-ROOM` is the number of questions that an agent waits for and this person may decide, and
+after `reset` the page has to load anew.
+Two tell what is true just now: `answering-ID` who fills in a card, `here-ROOM` who has a page open.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterator
+from functools import partial
+from typing import Any
+
+from django.db.models import Count
+from django.template.loader import render_to_string
+from django.utils.translation import override
+
+from rooms import timeline
+from rooms.access import locks
+from rooms.access.locks import Standing
+from rooms.contract.care import Lock
+from rooms.db.compiled import Select
+from rooms.models import Message, Question, Room
+from rooms.permissions import permissions
+from rooms.rendering.cards import answerer_of, render_card, render_marks, render_message
+
+ROOM = Select(lambda id: Room.objects.filter(pk=id))
+# How many questions of a room an agent waits for, and how many of them are careful questions.
+ATTENDED_COUNT = Select(
+    lambda room: (
+        Question.objects.attended()
+        .filter(room=room)
+        .order_by()
+        .values("room")
+        .values_list(Count("pk"), Count("care"))
+    )
+)
+
+# Instead of a revision: there is nothing left to come back for.
+GONE = -1
+
+
+class Frame:
+    """One server-sent event, rendered and encoded once for each kind of viewer that is there."""
+
+    def __init__(
+        self,
+        room: str,
+        revision: int | None,
+        event: str,
+        render: Callable[[bool], str],
+        person: Any = None,
+    ) -> None:
+        self.room = room
+        # None for what is true now and never replayed.
+        self.revision = revision
+        self.event = event
+        # What is shown to the person that it is about (True) and to everybody else.
+        self._render = render
+        # As text: other processes name people over the channel layer, which knows no UUIDs.
+        self._person = None if person is None else str(person)
+        self._rendered: dict[tuple[str, bool], str] = {}
+        self._encoded: dict[tuple[str, bool, bool], bytes] = {}
+
+    def prepare(self, languages: Collection[str]) -> None:
+        """Render for these languages now: what is encoded later holds up everybody else."""
+        for language in languages:
+            for is_mine in (False, True) if self._person is not None else (False,):
+                self._html(language, is_mine)
+
+    def encode(
+        self, user_id: Any, language: str, *, many_rooms: bool, standing: Standing | None = None
+    ) -> bytes:
+        is_mine = self._person is not None and self._person == str(user_id)
+        kind = (language, is_mine, many_rooms)
+        if kind not in self._encoded:
+            self._encoded[kind] = encode_event(
+                self.event, self._html(language, is_mine), self._cursor(many_rooms)
+            )
+        return self._encoded[kind]
+
+    def _html(self, language: str, is_mine: bool) -> str:
+        if (language, is_mine) not in self._rendered:
+            with override(language):
+                self._rendered[language, is_mine] = self._render(is_mine)
+        return self._rendered[language, is_mine]
+
+    def _cursor(self, many_rooms: bool) -> str:
+        if self.revision is None:
+            return ""
+        revision = "" if self.revision == GONE else str(self.revision)
+        return f"{self.room}:{revision}" if many_rooms else revision
+
+
+class FrameByStanding:
+    """One of several frames, or none, by what the viewer may do."""
+
+    def __init__(
+        self,
+        choose: Callable[[Standing | None], Hashable],
+        make: Callable[[Any], Frame | None],
+        usual: Collection[Hashable] = (),
+    ) -> None:
+        self._choose, self._make = choose, make
+        self._usual = usual
+        self._made: dict[Hashable, Frame | None] = {}
+        # What those get of whom nothing is known, and what all of them have in common.
+        default = self._frame(choose(None))
+        if default is None:
+            raise ValueError("there is a frame for viewers without a standing")
+        self.room, self.revision, self.event = default.room, default.revision, default.event
+
+    def prepare(self, languages: Collection[str]) -> None:
+        """Render what most viewers get."""
+        for frame in [self._frame(choice) for choice in (self._choose(None), *self._usual)]:
+            if frame is not None:
+                frame.prepare(languages)
+
+    def encode(
+        self, user_id: Any, language: str, *, many_rooms: bool, standing: Standing | None = None
+    ) -> bytes:
+        frame = self._frame(self._choose(standing))
+        return b"" if frame is None else frame.encode(user_id, language, many_rooms=many_rooms)
+
+    def _frame(self, choice: Hashable) -> Frame | None:
+        if choice not in self._made:
+            self._made[choice] = self._make(choice)
+        return self._made[choice]
+
+
+AnyFrame = Frame | FrameByStanding
+
+
+def encode_frames(
+    frames: Collection[AnyFrame],
+    user_id: Any,
+    language: str,
+    many_rooms: bool,
+    standing: Standing | None = None,
+) -> bytes:
+    """All of them, one after the other."""
+    return b"".join(
+        [frame.encode(user_id, language, many_rooms=many_rooms, standing=standing) for frame in frames]
+    )
+
+
+def _text(html: str) -> Callable[[bool], str]:
+    """For what looks the same to everybody."""
+    return lambda is_mine: html
+
+
+def encode_event(event: str, data: str, cursor: str = "") -> bytes:
+    """Server-sent event bytes; what an agent wrote cannot end a line early and forge a field."""
+    lines = [f"event: {event}"] if event else []
+    if cursor:
+        lines.append(f"id: {cursor}")
+    lines += [f"data: {line}" for line in data.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[AnyFrame]]:
+    """What a page at this revision has to change, and the revision that it is at then."""
+    room = ROOM.first(id=room_id)
+    if room is None:
+        raise Room.DoesNotExist
+    changes = timeline.changes_after(room, revision)
+    if changes is None:
+        return room.revision, [reset_frame(room.slug, room.revision)]
+    frames: list[AnyFrame] = [
+        frame
+        for question in changes.questions
+        for frame in _question_frames(question, room.slug, revision, room.revision)
+    ]
+    frames += [
+        Frame(room.slug, message.position, "entry", partial(_message, message))
+        for message in changes.messages
+    ]
+    frames.sort(key=lambda frame: frame.revision or 0)
+    # An agent that comes or goes changes the number as much as a question that is asked, settled or unlocked.
+    if any(one.is_open or (one.settled_position or 0) > revision for one in changes.questions):
+        frames.append(_count_frame(room.pk, room.slug, room.revision))
+    for frame in frames:
+        frame.prepare(languages)
+    return room.revision, frames
+
+
+def open_frames(room_id: int) -> tuple[int, list[AnyFrame]]:
+    """The open questions of a room that the page has not heard of yet, and the revision they are at."""
+    room = Room.objects.get(pk=room_id)
+    questions = (
+        Question.objects.with_answer().open().filter(room=room).order_by("position")[: timeline.REPLAY_LIMIT]
+    )
+    frames = [_card_frame(question, room.slug, question.revision, "question") for question in questions]
+    return room.revision, [*frames, _count_frame(room.pk, room.slug, room.revision)]
+
+
+def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
+    """How many questions an agent waits for that the viewer may decide."""
+    count, careful_count = ATTENDED_COUNT.first(room=room_id) or (0, 0)
+
+    def make(number: int) -> Frame:
+        return Frame(slug, revision, f"count-{slug}", _text(str(number)))
+
+    if not careful_count and permissions().lets_all_answer:
+        return make(count)
+    restrictions = locks.restrictions_in(room_id)
+
+    def choose(standing: Standing | None) -> int:
+        if standing and room_id in standing.watches:
+            return 0
+        return count - locks.count_locked(restrictions, room_id, standing)
+
+    return FrameByStanding(choose, make)
+
+
+def reset_frame(slug: str, revision: int) -> Frame:
+    """The page's cursor cannot be served: it has to load anew."""
+    return Frame(slug, revision, "reset", _text(""))
+
+
+def gone_frame(slug: str) -> Frame:
+    """The page shows a room that is no longer there for this person."""
+    return Frame(slug, GONE, "reset", _text(""))
+
+
+def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Frame:
+    """Somebody has begun to fill in a card: for everybody but themselves."""
+
+    def render(is_mine: bool) -> str:
+        return "" if is_mine else render_to_string("ask_bridge/_answering.html", {"name": name})
+
+    return Frame(slug, None, f"answering-{question_id}", render, user_id)
+
+
+def here_frame(slug: str, people: list[str]) -> Frame:
+    """Who has a page open and would see a question in this room."""
+    html = partial(render_to_string, "ask_bridge/_people.html", {"people": people})
+    return Frame(slug, None, f"here-{slug}", lambda is_mine: html())
+
+
+def _message(message: Message, is_mine: bool) -> str:
+    return render_message(message)
+
+
+def _memory(question: Question) -> str:
+    return render_to_string("ask_bridge/_card_memory.html", {"card": {"question": question}})
+
+
+def _card(question: Question, lock: Lock | None, is_mine: bool) -> str:
+    return render_card(question, answerer_of(question) if is_mine else None, lock=lock)
+
+
+def _card_frame(question: Question, slug: str, cursor: int, event: str) -> AnyFrame:
+    """The whole card as each viewer sees it; what is new and for others to decide has an event of its own."""
+
+    def make(lock: Lock | None) -> Frame:
+        name = "others" if lock and event == "question" else event
+        return Frame(slug, cursor, name, partial(_card, question, lock), answerer_of(question))
+
+    limits = locks.restriction_of(question)
+    if not question.is_open or (limits is None and permissions().lets_all_answer):
+        return make(None)
+    usual = [lock for lock in (Lock.VOTES, Lock.FIRST) if limits and limits.has(lock)]
+    return FrameByStanding(partial(locks.lock_on, question), make, usual)
+
+
+def _unlock_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
+    """The card without its lock; only a card that is locked takes notice of it."""
+
+    def make(lock: Lock | None) -> Frame | None:
+        return None if lock else Frame(slug, cursor, f"unlock-{question.pk}", partial(_card, question, None))
+
+    return FrameByStanding(partial(locks.lock_on, question), make)
+
+
+def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[AnyFrame]:
+    """First what changes a card that is there, then what adds it where it is not."""
+    # As a cursor a frame must not be ahead of what was read: who comes back with it would miss the rest.
+    cursor = min(question.revision, current)
+    if max(question.settled_position or 0, question.turned_position or 0) <= revision:
+        if question.is_open and question.was_escalated and (question.care or {}).get("first"):
+            # Before its marks, which are as new as the card.
+            yield _unlock_frame(question, slug, cursor)
+        yield Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question))
+        if question.is_open and question.memories:
+            yield Frame(slug, cursor, f"memory-{question.pk}", lambda is_mine: _memory(question))
+    else:
+        yield _card_frame(question, slug, cursor, f"card-{question.pk}")
+    if question.position > revision:
+        # Not "open": an EventSource has an event of that name already.
+        yield _card_frame(question, slug, cursor, "question" if question.is_open else "entry")

@@ -1,0 +1,230 @@
+"""What a monitoring system may ask: `GET /metrics` as Prometheus reads it, for who knows `METRICS_TOKEN`.
+
+Names neither rooms nor people. Four queries, whatever is stored, about what is open and what happened since
+the last time somebody asked; none of them reads what is long settled.
+"""
+
+import asyncio
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from secrets import compare_digest
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.contrib.auth.decorators import login_not_required
+from django.db import InterfaceError, OperationalError
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+
+from rooms import __version__
+from rooms.conf import setting
+from rooms.live.hub import hub
+from rooms.models import AuditEntry, Question, Room
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# A click, a coffee, a meeting, a night: what people take to answer.
+SECONDS_TO_ANSWER = (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400)
+# What is older than this is committed: an entry is written at the end of a transaction of milliseconds.
+COMMITTED_AFTER_SECONDS = 5
+# Less than the patience of Prometheus, which is ten seconds unless told otherwise.
+CHANNEL_LAYER_SECONDS = 2
+
+Action = AuditEntry.Action
+# What becomes of a question, by the word that the metric has for it.
+EVENTS: dict[str, str] = {
+    Action.ASKED: "asked",
+    Action.ANSWERED: "answered",
+    Action.DECLINED: "declined",
+    Action.ASKED_BACK: "asked_back",
+    Action.EXPIRED: "expired",
+    Action.WITHDRAWN: "withdrawn",
+}
+DECIDED = (Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK)
+
+
+@csrf_exempt
+@login_not_required
+def metrics(request: HttpRequest) -> HttpResponse:
+    """All metrics; without the token there is nothing here."""
+    if not _knows_token(request) or request.method not in ("GET", "HEAD"):
+        raise Http404
+    return HttpResponse(text(), content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
+
+
+def _knows_token(request: HttpRequest) -> bool:
+    token = setting("METRICS_TOKEN")
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    return bool(token) and is_bearer and compare_digest(given.strip().encode(), token.encode())
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric with its samples: what follows the name, and the value."""
+
+    name: str
+    kind: str
+    meaning: str
+    samples: Iterable[tuple[str, float]]
+
+    def __str__(self) -> str:
+        lines = [f"# HELP {self.name} {self.meaning}", f"# TYPE {self.name} {self.kind}"]
+        return "\n".join(lines + [f"{self.name}{rest} {value:.15g}" for rest, value in self.samples])
+
+
+def text() -> str:
+    """The text exposition format; what cannot be found out is left out."""
+    return "".join(f"{metric}\n" for metric in _all_metrics())
+
+
+def _all_metrics() -> Iterator[Metric]:
+    yield _gauge("ask_bridge_info", "The version that runs.", 1, f'{{version="{__version__}"}}')
+    try:
+        of_database = [*_of_database()]
+    except (OperationalError, InterfaceError) as error:
+        logger.error("Metrics without the database, which is out of reach: %s", error)
+        of_database = []
+    yield _gauge("ask_bridge_database_up", "1 if the database replied just now.", bool(of_database))
+    yield from of_database
+    yield _gauge("ask_bridge_channel_layer_up", "1 if the channel layer replied just now.", _is_layer_up())
+    yield from _of_sleepers()
+    yield from _of_process()
+
+
+def _gauge(name: str, meaning: str, value: float, labels: str = "") -> Metric:
+    return Metric(name, "gauge", meaning, [(labels, float(value))])
+
+
+# ---- the same in every process ---------------------------------------------------------------------------
+
+
+def _of_database() -> Iterator[Metric]:
+    now = timezone.now()
+    # Room by room, as the indexes have them: of all that is settled not a row is read.
+    in_room = Question.objects.open().filter(room=OuterRef("pk")).order_by("position")
+    rooms = Room.objects.active().order_by()
+    oldest = list(rooms.values_list(Subquery(in_room.values("asked_at")[:1]), flat=True))
+    all_open = Question.objects.open().filter(room__in=rooms).count()
+    waited_for = Question.objects.open().filter(agent_active=True, waiting_until__gt=now).count()
+    yield Metric(
+        "ask_bridge_open_questions",
+        "gauge",
+        "Questions nobody has settled, by whether their agent still waits.",
+        [('{agent="waiting"}', waited_for), ('{agent="gone"}', max(all_open - waited_for, 0))],
+    )
+    age = max((now - asked_at).total_seconds() for asked_at in [*filter(None, oldest), now])
+    yield _gauge("ask_bridge_oldest_open_question_seconds", "Age of the oldest open question.", age)
+    yield _gauge("ask_bridge_rooms", "Rooms that are not archived.", len(oldest))
+    yield from _tally.metrics(now - timedelta(seconds=COMMITTED_AFTER_SECONDS))
+
+
+@dataclass
+class Tally:
+    """What happened on the whole site since this process began, counted on from where it stopped last."""
+
+    until: datetime
+    events: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[int] = field(default_factory=Counter)
+    seconds_sum: float = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def metrics(self, until: datetime) -> Iterator[Metric]:
+        """Everything up to this moment."""
+        with self._lock:
+            self._count_on(until)
+            events, seconds, seconds_sum = Counter(self.events), Counter(self.seconds), self.seconds_sum
+        yield Metric(
+            "ask_bridge_questions_total",
+            "counter",
+            "What became of questions, on the whole site, since this process began.",
+            [(f'{{event="{event}"}}', events[event]) for event in EVENTS.values()],
+        )
+        within = [(f'_bucket{{le="{bound}"}}', _up_to(bound, seconds)) for bound in SECONDS_TO_ANSWER]
+        yield Metric(
+            "ask_bridge_answer_seconds",
+            "histogram",
+            "From a question to its answer, skip or reply, on the whole site.",
+            [
+                *within,
+                ('_bucket{le="+Inf"}', seconds.total()),
+                ("_sum", seconds_sum),
+                ("_count", seconds.total()),
+            ],
+        )
+
+    def _count_on(self, until: datetime) -> None:
+        if until <= self.until:
+            return
+        asked_at = Question.objects.filter(pk=OuterRef("subject")).order_by().values("asked_at")
+        happened = AuditEntry.objects.filter(at__gt=self.until, at__lte=until, action__in=EVENTS)
+        rows = happened.order_by().values_list("action", "at", Subquery(asked_at))
+        for action, at, since in list(rows):
+            self.events[EVENTS[action]] += 1
+            # A question that was deleted with its room has no beginning any more.
+            if action in DECIDED and since:
+                seconds = max((at - since).total_seconds(), 0)
+                self.seconds[next((bound for bound in SECONDS_TO_ANSWER if seconds <= bound), -1)] += 1
+                self.seconds_sum += seconds
+        self.until = until
+
+
+def _up_to(bound: int, seconds: Counter[int]) -> int:
+    return sum(count for upper, count in seconds.items() if 0 <= upper <= bound)
+
+
+_tally = Tally(timezone.now())
+
+
+# ---- of this process alone -------------------------------------------------------------------------------
+
+
+def _is_layer_up() -> bool:
+    """Asked in the loop that has the connections; under WSGI there is none."""
+    loop = hub._loop
+    try:
+        if loop is None:
+            async_to_sync(_ask_layer)()
+        else:
+            asyncio.run_coroutine_threadsafe(_ask_layer(), loop).result(CHANNEL_LAYER_SECONDS + 1)
+    except Exception:
+        return False  # the hub says in the log that it went, once
+    return True
+
+
+async def _ask_layer() -> None:
+    layer = get_channel_layer()
+    async with asyncio.timeout(CHANNEL_LAYER_SECONDS):
+        if layer is not None:
+            await layer.group_send("ask_bridge.ready", {"type": "ready"})
+
+
+def _of_sleepers() -> Iterator[Metric]:
+    asleep = hub.counts()
+    yield _gauge(
+        "ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", asleep["waits"]
+    )
+    yield _gauge(
+        "ask_bridge_listening_agents", "Agents that follow a timeline in this process.", asleep["listeners"]
+    )
+    yield _gauge("ask_bridge_page_streams", "Event streams of open pages in this process.", asleep["streams"])
+
+
+def _of_process() -> Iterator[Metric]:
+    yield _gauge("process_threads", "Threads of this process.", threading.active_count())
+    with suppress(OSError, ValueError, IndexError):  # only Linux has these files
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        memory = pages * os.sysconf("SC_PAGE_SIZE")
+        yield _gauge("process_resident_memory_bytes", "Memory of this process.", memory)
+        yield _gauge("process_open_fds", "Open files and sockets.", len(os.listdir("/proc/self/fd")))

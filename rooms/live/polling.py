@@ -1,0 +1,85 @@
+"""Where nothing can wait: under WSGI pages ask again and again, and requests sweep in passing.
+
+Under ASGI `live.py` takes the addresses of the streams, and the hub sweeps.
+"""
+
+import logging
+import time
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from rooms import access, lifecycle
+from rooms.access import locks
+from rooms.contract import problems
+from rooms.history import recall, writer
+from rooms.live import events, streams
+from rooms.live.exchange import STREAM_HEADERS
+from rooms.live.hub import SWEEP_SECONDS
+from rooms.models import Room
+
+logger = logging.getLogger(__name__)
+
+# A page is promised to be right again within this time, and a worker has other things to do.
+POLL_SECONDS = 5
+
+# Somebody waits for the page that this request asks for: one batch, and the next request goes on.
+READ_SECONDS = 0.01
+
+_swept_at = 0.0
+
+
+@csrf_exempt  # it changes nothing, and the stream that it stands for has no token either
+@login_not_required
+@require_http_methods(["GET", "POST"])
+def stream(request: HttpRequest, room: str = "") -> HttpResponse:
+    """What a stream would have told since the page's cursors, and when to ask again."""
+    try:
+        news = _news(request, room or None)
+    except access.SignedOut:
+        return problems.signed_out().as_response()
+    except Http404:
+        return problems.not_found().as_response()
+    return HttpResponse(news, headers={**STREAM_HEADERS, "Retry-After": str(POLL_SECONDS)})
+
+
+def _news(request: HttpRequest, slug: str | None) -> bytes:
+    user = request.user
+    if not user.is_authenticated or request.GET.get("person", str(user.pk)) != str(user.pk):
+        raise access.SignedOut
+    rooms = [access.room_for(user, slug)] if slug else list(access.visible_rooms(user))
+    language = streams.page_language(request.GET.get("language", ""))
+    told = streams.cursors(request, slug)
+    news: list[events.AnyFrame] = [
+        events.gone_frame(gone) for gone in told.keys() - {room.slug for room in rooms}
+    ]
+    for room, since in streams.beginnings(told, rooms):
+        news += _frames(room, since, language)
+    return events.encode_frames(news, user.pk, language, slug is None, locks.standing_of(user, rooms))
+
+
+def _frames(room: Room, since: int | None, language: str) -> list[events.AnyFrame]:
+    if since is None:
+        return events.open_frames(room.pk)[1]
+    if since < 0:
+        return [events.reset_frame(room.slug, room.revision)]
+    return events.frames_after(room.pk, since, [language])[1] if since != room.revision else []
+
+
+def sweep_in_passing(**signal: Any) -> None:
+    """Do what the hub does elsewhere by itself, a little of it; at most once a second in each process."""
+    global _swept_at
+    if time.monotonic() - _swept_at < SWEEP_SECONDS:
+        return
+    _swept_at = time.monotonic()
+    try:
+        lifecycle.sweep()
+        writer.catch_up(READ_SECONDS)
+        recall.catch_up(READ_SECONDS)
+    except DatabaseError as error:
+        # Not the business of whoever asked for a page.
+        logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -1,0 +1,1 @@
+"""Channels: one module for each way to send a notification."""

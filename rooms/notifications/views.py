@@ -1,0 +1,125 @@
+"""The page of a room's webhooks, for its managers; to everybody else it does not exist."""
+
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from rooms import access
+from rooms.access import rate_limits
+from rooms.conf import setting
+from rooms.models import Notice, Room, Webhook
+from rooms.notifications import planner, safe_http, samples
+from rooms.notifications.channels import webhook as webhooks
+from rooms.web import form, is_htmx, page, surroundings
+
+# A week: whoever waits longer than that wants no notification.
+MOST_MINUTES = 7 * 24 * 60
+
+
+class WebhookForm(forms.ModelForm):
+    # Kept by `webhooks.add`, locked; it also says what is wrong with it.
+    url = forms.CharField(label=_("Address"), max_length=1000)
+    after_minutes = forms.IntegerField(min_value=0, max_value=MOST_MINUTES, required=False)
+
+    class Meta:
+        model = Webhook
+        fields = ("label", "kind", "on_asked", "on_settled", "after_minutes")
+
+    def clean_after_minutes(self) -> int:
+        return self.cleaned_data["after_minutes"] or 0
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not cleaned.get("on_asked") and not cleaned.get("on_settled"):
+            raise forms.ValidationError(gettext("Choose what it is told of."))
+        return cleaned
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhooks_page(request: HttpRequest, room: str) -> HttpResponse:
+    own_room = _own_room(request, room)
+    if request.method == "POST":
+        return _add(request, own_room)
+    return _page(request, own_room, form=WebhookForm(), tried=samples.of_page(request))
+
+
+def _add(request: HttpRequest, room: Room) -> HttpResponse:
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _page(request, room, status=422, form=form)
+    try:
+        webhook, secret = webhooks.add(room, request.user, **form.cleaned_data)
+    except safe_http.Refused as problem:
+        form.add_error("url", str(problem))
+    except webhooks.TooManyWebhooks:
+        form.add_error(None, gettext("This room has too many webhooks: remove one first."))
+    else:
+        # Shown in this reply and never again.
+        secret = secret if webhook.kind == Webhook.Kind.JSON else ""
+        return _page(request, room, form=WebhookForm(), added=webhook, secret=secret)
+    return _page(request, room, status=422, form=form)
+
+
+@form
+def try_out(request: HttpRequest, room: str) -> HttpResponse:
+    """Queue a test for it; the page says in a sentence what came of it."""
+    webhook = _own_webhook(request, _own_room(request, room))
+    try:
+        rate_limits.check_tests(request.user)
+    except rate_limits.TooMany as over:
+        if is_htmx(request):
+            return samples.too_many(request, over)
+        raise
+    row = planner.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), request.user)
+    tried = samples.queue([row])
+    if is_htmx(request):
+        return samples.part(request, tried)
+    page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#webhook-{webhook.pk}"
+    return HttpResponseRedirect(page, status=303)
+
+
+@form
+def switch(request: HttpRequest, room: str) -> HttpResponse:
+    """The button says what it does, so that pressing it twice does not undo it."""
+    webhook = _own_webhook(request, _own_room(request, room))
+    webhooks.switch(webhook, request.user, is_enabled=request.POST.get("enabled") == "on")
+    return redirect("ask_bridge:webhooks", room)
+
+
+@form
+def remove(request: HttpRequest, room: str) -> HttpResponse:
+    webhooks.remove(_own_webhook(request, _own_room(request, room)), request.user)
+    return redirect("ask_bridge:webhooks", room)
+
+
+def _own_room(request: HttpRequest, slug: str) -> Room:
+    room = access.room_for(request.user, slug)
+    if not access.may_manage(request.user, room):
+        raise Http404("There is no such room.")
+    return room
+
+
+def _own_webhook(request: HttpRequest, room: Room) -> Webhook:
+    number = request.POST.get("webhook", "")
+    is_number = number.isascii() and number.isdecimal() and len(number) < 19
+    webhook = room.webhooks.filter(pk=number).first() if is_number else None
+    if webhook is None:
+        raise Http404("There is no such webhook.")
+    return webhook
+
+
+def _page(request: HttpRequest, room: Room, status: int = 200, **context: Any) -> HttpResponse:
+    context |= surroundings(request, room=room)
+    context |= {
+        "webhooks": [{"webhook": one, "last": webhooks.last_told(one)} for one in room.webhooks.all()],
+        "knows_itself": bool(setting("ORIGIN")),
+    }
+    return render(request, "ask_bridge/webhooks.html", context, status=status)

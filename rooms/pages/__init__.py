@@ -1,0 +1,1 @@
+"""HTML pages: inbox, room, question, Connect, Settings, and the web app manifest."""

@@ -1,0 +1,75 @@
+"""Who has a page open: they would see a question at once, and everybody in their rooms may know.
+
+Every process renews its own viewers in one statement; a process that dies takes nobody with it for longer
+than the lease.
+"""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from rooms.db.transactions import writing
+from rooms.lifecycle import name_of
+from rooms.models import Membership, Presence, Room
+from rooms.permissions import Permissions, permissions
+
+# Who closed the last page is gone from the lists this much later; a reload must not flicker.
+PRESENT_SECONDS = 15
+
+
+def renew(user_ids: Collection[Any]) -> None:
+    """These people have a page open."""
+    until = timezone.now() + timedelta(seconds=PRESENT_SECONDS)
+    with writing():
+        Presence.objects.bulk_create(
+            [Presence(user_id=user_id, until=until) for user_id in user_ids],
+            update_conflicts=True,
+            unique_fields=["user"],
+            update_fields=["until"],
+        )
+
+
+def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
+    """The names of those who have a page open and may see the room, for each of these rooms."""
+    present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
+    people = {user.pk: user for user in present if user.is_active}
+    names = {user_id: name_of(user) for user_id, user in people.items()}
+    found = insiders(rooms, people)
+    return {room_id: sorted(names[user_id] for user_id in inside) for room_id, inside in found.items()}
+
+
+def insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Which of these people see each of these rooms, whoever makes the rules."""
+    rules = permissions()
+    return _insiders(rooms, people) if rules.knows_by_membership else _insiders_by(rules, rooms, people)
+
+
+def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Who sees each room by our own rules, in one query however many they are."""
+    superusers = {user_id for user_id, user in people.items() if getattr(user, "is_superuser", False)}
+    insiders = {room.pk: set(people) if room.is_open else set(superusers) for room in rooms}
+    members = Membership.objects.filter(user__in=people, room__in=rooms)
+    for room_id, user_id in members.values_list("room_id", "user_id"):
+        insiders[room_id].add(user_id)
+    return insiders
+
+
+def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
+    """Who sees each room by the portal's rules, which know one person at a time."""
+    insiders: dict[int, set[Any]] = {room.pk: set() for room in rooms}
+    shown = Room.objects.filter(pk__in=insiders)
+    for user_id, user in people.items():
+        for room_id in rules.visible_rooms(user, shown).values_list("pk", flat=True):
+            insiders[room_id].add(user_id)
+    return insiders
+
+
+def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:
+    """Renew this process's people and see who is in these rooms, theirs and others."""
+    renew(user_ids)
+    rooms = list(Room.objects.filter(pk__in=room_ids))
+    people = people_in(rooms)
+    return [(room, people[room.pk]) for room in rooms]

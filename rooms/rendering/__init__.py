@@ -1,0 +1,1 @@
+"""HTML: cards, messages, the record of a question, Markdown, numbers and durations."""

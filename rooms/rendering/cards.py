@@ -1,0 +1,442 @@
+"""Cards of questions and lines of messages as HTML, rendered once per revision and kind of viewer.
+
+There are few kinds of viewer: the person who answered ("Answered by you") and all others; and those who may
+decide an open question and those for whom it is locked, for one of three reasons.
+
+The form of an open card has a place for the CSRF token of the page that it is shown on; streams leave it
+empty, because with JavaScript on the token travels in a header.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import get_text_list
+from django.utils.translation import get_language, gettext
+
+from rooms.contract.care import Care, First, Lock, Vote, care_of, decided_choices
+from rooms.contract.forms import Draft, other_field
+from rooms.contract.payload import Choice, Option, Prompt, parse_choices, parse_prompts
+from rooms.models import Answer, EndReason, Message, Question
+from rooms.rendering import markup
+
+CSRF_PLACE = "<!-- csrf token -->"
+
+# Rendered cards to keep: the ones that everybody looks at, about 5 KB each.
+CACHED_CARDS = 2_000
+# The messages that open pages show. A usual one has 1 KB, the largest possible about 150 KB.
+CACHED_MESSAGES = 500
+
+
+# ---- what a card shows -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OptionView:
+    index: int
+    option: Option
+    is_chosen: bool
+    # The label as plain text.
+    text: str
+
+    @property
+    def label(self) -> str:
+        return self.text.replace("(Recommended)", "").strip() if self.is_recommended else self.text
+
+    @property
+    def is_recommended(self) -> bool:
+        return self.text.endswith("(Recommended)")
+
+
+@dataclass(frozen=True)
+class PromptView:
+    index: int
+    prompt: Prompt
+    choice: Choice | None
+    draft: Draft | None = None
+    # What is wrong with the text for Other.
+    other_error: str = ""
+
+    @property
+    def options(self) -> list[OptionView]:
+        chosen = self.choice.selected_options if self.choice else []
+        drafted = self.draft.selected if self.draft else []
+        return [
+            OptionView(index, option, option.label in chosen or (index in drafted and not self.choice), text)
+            for index, (option, text) in enumerate(zip(self.prompt.options, self._labels, strict=True))
+        ]
+
+    @property
+    def _labels(self) -> list[str]:
+        """As plain text; as they were sent if they would look the same without their Markdown."""
+        texts = [markup.plain(label) for label in self.prompt.labels]
+        return texts if len(set(texts)) == len(texts) else self.prompt.labels
+
+    @property
+    def has_previews(self) -> bool:
+        return any(option.preview for option in self.prompt.options)
+
+    @property
+    def header(self) -> str:
+        return markup.plain(self.prompt.header)
+
+    @property
+    def summary_name(self) -> str:
+        """What the decision is about, up to the colon before it; a question mark needs none after it."""
+        name = self.header or markup.plain(self.prompt.question)
+        return name if name.endswith("?") else f"{name}:"
+
+    @property
+    def drafted(self) -> str:
+        """What this person had filled in, as one line that can be read and copied."""
+        if self.draft is None:
+            return ""
+        parts = [self._labels[index] for index in self.draft.selected]
+        return ", ".join(part for part in (*parts, self.draft.other, self.draft.notes) if part.strip())
+
+    @property
+    def summary(self) -> str:
+        """What was decided, in one line."""
+        if self.choice is None:
+            return ""
+        texts = [option.label for option in self.options if option.is_chosen]
+        return ", ".join(texts + ([self.choice.custom_input] if self.choice.custom_input else []))
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question as one kind of viewer sees it."""
+
+    question: Question
+    is_mine: bool = False
+    # Why this viewer may not decide it.
+    lock: Lock | None = None
+    # What this person had filled in when the form did not go through.
+    drafts: Sequence[Draft] = ()
+    # The same of what they wrote instead of choosing.
+    words: str | None = None
+    errors: Sequence[str] = ()
+    # What is wrong with single fields, by their names.
+    field_errors: Mapping[str, str] = field(default_factory=dict)
+    # On its own page nothing of a settled card is folded.
+    is_whole: bool = False
+
+    @property
+    def state(self) -> str:
+        """Which of its faces the card shows: that of a status, or held between open and answered."""
+        return "held" if self.question.is_held else self.question.status
+
+    @cached_property
+    def prompts(self) -> list[PromptView]:
+        chosen = parse_choices(self.answer.choices) if self.answer else []
+        choices = {choice.question: choice for choice in chosen}
+        prompts = parse_prompts(self.question.prompts)
+        return [
+            PromptView(
+                index,
+                prompt,
+                choices.get(prompt.question),
+                draft,
+                self.field_errors.get(other_field(index), ""),
+            )
+            for index, (prompt, draft) in enumerate(zip_longest(prompts, self.drafts))
+        ]
+
+    @property
+    def lost(self) -> list[str]:
+        """What somebody else's earlier answer kept this person from saying."""
+        if self.question.is_open and not self.question.is_held:
+            return []
+        chosen = [view.drafted for view in self.prompts if view.draft]
+        return [*chosen, self.words] if self.words and self.words.strip() else chosen
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """What was decided; as yet unsaved while it can still be undone."""
+        deciding = self.question.decided_by if self.question.is_held else []
+        if not deciding:
+            return self.question.answer_or_none
+        last = deciding[-1]
+        choices, through = decided_choices(deciding), last.get("through", "")
+        via = Answer.Via.API if through else Answer.Via.WEB
+        return Answer(via=via, through=through, choices=choices, person_name=last["name"])
+
+    @property
+    def care(self) -> Care | None:
+        return care_of(self.question.care)
+
+    @property
+    def first_names(self) -> str:
+        """Who is asked first, for as long as they are."""
+        first = self.care.first if self.care and self.question.escalates_at else None
+        if first is None:
+            return ""
+        return ", ".join(_named(first))
+
+    @property
+    def deciders(self) -> str:
+        """Who decides instead of a viewer for whom the card is locked."""
+        if self.care and self.lock == Lock.VOTES and self.care.votes:
+            return get_text_list(self.care.votes.of, gettext("and"))
+        return get_text_list(_named(self.care.first), gettext("and")) if self.care and self.care.first else ""
+
+    @property
+    def votes(self) -> list[dict[str, str]]:
+        """Who has voted for what, in one line each; only where more than one vote is needed."""
+        if self.care is None or self.care.votes is None:
+            return []
+        prompts = parse_prompts(self.question.prompts)
+        return [
+            {"name": voter(vote), "choice": in_words(prompts, vote["choices"])}
+            for vote in self.question.votes or ()
+        ]
+
+    @property
+    def sends_on_click(self) -> bool:
+        """One prompt, one choice: a click on an option is the answer."""
+        return len(self.prompts) == 1 and not self.prompts[0].prompt.multi_select
+
+    @property
+    def outcome(self) -> str:
+        """How the question ended, in words that stand without colour or icon."""
+        if len(self.question.decided_by) > 1:
+            names = ", ".join(vote["name"] for vote in self.question.decided_by)
+            return gettext("Decided by %(names)s") % {"names": names}
+        if self.question.is_held:
+            return self._answered_by
+        match self.question.status:
+            case Question.Status.ANSWERED if self.answer and self.answer.via == Answer.Via.TERMINAL:
+                return gettext("Answered in the terminal")
+            case Question.Status.ANSWERED if self._person:
+                return self._answered_by
+            case Question.Status.ANSWERED:
+                return gettext("Answered by the agent")
+            case Question.Status.DECLINED if self.asks_back:
+                return self._decided_by(gettext("Asked back by you"), gettext("Asked back by %(name)s"))
+            case Question.Status.DECLINED:
+                return self._decided_by(gettext("Skipped by you"), gettext("Skipped by %(name)s"))
+            case Question.Status.EXPIRED if self.answer:
+                return gettext("Expired, default used")
+            case _:
+                return self._ending
+
+    @property
+    def _ending(self) -> str:
+        """How the question ended without a decision."""
+        ended = self.question.why_ended
+        match ended and ended["reason"]:
+            case EndReason.DEADLINE:
+                return gettext("Expired without an answer")
+            case EndReason.NO_AGENT_WAITING:
+                return gettext("Closed: no agent was waiting")
+            case EndReason.ROOM_ARCHIVED:
+                return gettext("Closed: the room was archived")
+            case EndReason.PERSON if ended and ended["by"]:
+                return gettext("Withdrawn by %(name)s") % ended["by"]
+            case EndReason.PERSON:
+                return gettext("Withdrawn by an admin")
+            case EndReason.AGENT:
+                return gettext("Withdrawn by the agent")
+            case _:
+                return ""
+
+    @property
+    def _person(self) -> str:
+        return self.answer.person_name if self.answer else ""
+
+    @property
+    def _answered_by(self) -> str:
+        """The person; and the key if one passed their answer on."""
+        through = self.answer.through if self.answer else ""
+        if not through:
+            return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
+        mine, theirs = (
+            gettext("Answered by you through %(key)s"),
+            gettext("Answered by %(name)s through %(key)s"),
+        )
+        return (mine if self.is_mine else theirs) % {"name": self._person, "key": through}
+
+    def _decided_by(self, mine: str, theirs: str) -> str:
+        return mine if self.is_mine else theirs % {"name": self._person}
+
+    @property
+    def asks_back(self) -> bool:
+        return self.answer is not None and self.answer.asks_back
+
+    @property
+    def icon(self) -> str:
+        if self.asks_back:
+            return "reply"
+        return {
+            "held": "clock",
+            "answered": "check",
+            "declined": "skip",
+            "expired": "clock",
+            "withdrawn": "undo",
+        }[self.state]
+
+    @property
+    def was_delivered(self) -> bool:
+        return self.question.delivered_at is not None
+
+
+def _named(first: First) -> list[str]:
+    roles = {"manager": gettext("managers"), "member": gettext("members")}
+    return [*first.people, *([roles[first.role]] if first.role else [])]
+
+
+def voter(vote: Vote) -> str:
+    """Who voted, and with which key if it was not on the page."""
+    if "through" not in vote:
+        return vote["name"]
+    return gettext("%(name)s through %(key)s") % {"name": vote["name"], "key": vote["through"]}
+
+
+def in_words(prompts: list[Prompt], choices: list[dict[str, Any]]) -> str:
+    """What was chosen for all prompts, in one line."""
+    views = [
+        PromptView(index, prompt, choice)
+        for index, (prompt, choice) in enumerate(zip(prompts, parse_choices(choices), strict=True))
+    ]
+    return " · ".join(view.summary for view in views)
+
+
+# ---- rendering -------------------------------------------------------------------------------------------
+
+
+def render_card(
+    question: Question, user_id: Any = None, csrf_token: str = "", *, lock: Lock | None = None
+) -> SafeString:
+    """The card for this viewer; with a token its form also works without JavaScript."""
+    return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id), lock), csrf_token)
+
+
+def render_whole(card: Card, csrf_token: str = "") -> SafeString:
+    """The card of a question's own page: of what is settled all is unfolded."""
+    return _with_token(_render(card), csrf_token)
+
+
+def card_of(question: Question, user_id: Any, lock: Lock | None = None) -> Card:
+    """The question as this person sees it on its own page."""
+    is_settled = not question.is_open or question.is_held
+    return Card(question, _is_mine(question, user_id), lock, is_whole=is_settled)
+
+
+def render_draft(
+    question: Question,
+    errors: Sequence[str],
+    csrf_token: str,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
+    *,
+    field_errors: Mapping[str, str],
+) -> SafeString:
+    """An open card with what the person filled in and what is still missing."""
+    card = Card(question, drafts=drafts, words=words, errors=errors, field_errors=field_errors)
+    return _with_token(_render(card), csrf_token)
+
+
+def render_errors(question: Question, errors: Sequence[str], field_errors: Mapping[str, str]) -> SafeString:
+    """Only what is wrong, for the places that an open card has for it."""
+    card = Card(question, errors=errors, field_errors=field_errors)
+    return render_to_string("ask_bridge/_card_errors.html", {"errors": errors, "card": card})
+
+
+def render_lost(
+    question: Question,
+    user_id: Any,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
+    csrf_token: str = "",
+) -> SafeString:
+    """A decided card that also shows what came too late."""
+    html = _render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words))
+    return _with_token(html, csrf_token)
+
+
+def render_message(message: Message) -> SafeString:
+    return _rendered_message(_CachedMessage(message))
+
+
+def _render(card: Card) -> str:
+    return render_to_string("ask_bridge/_card.html", {"card": card, "csrf_place": SafeString(CSRF_PLACE)})
+
+
+def _with_token(html: str, csrf_token: str = "") -> SafeString:
+    token = format_html('<input type="hidden" name="csrfmiddlewaretoken" value="{}">', csrf_token)
+    return mark_safe(html.replace(CSRF_PLACE, token if csrf_token else ""))  # noqa: S308 - both parts are escaped
+
+
+def _is_mine(question: Question, user_id: Any) -> bool:
+    return user_id is not None and str(user_id) == answerer_of(question)
+
+
+def answerer_of(question: Question) -> str | None:
+    """The id of whoever answered, as text; of a decision that can still be undone whoever made it."""
+    if question.is_held:
+        return question.decided_by[-1]["user_id"]
+    answer = question.answer_or_none
+    return None if answer is None or answer.user_id is None else str(answer.user_id)
+
+
+class _Cached:
+    """A question as a key of the cache: two reads of one revision are the same, in one language."""
+
+    _key: tuple[Any, ...]
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        # The room's names are on the card and in its addresses, and can change without a revision.
+        room = question.room
+        self._key = (question.pk, question.revision, room.slug, room.name, get_language())
+
+    def take(self) -> Question:
+        """The question, once: what stays in the cache as a key need not hold it."""
+        question = self.question
+        del self.question
+        return question
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Cached) and self._key == other._key
+
+
+class _CachedMessage(_Cached):
+    """A message as a key of the cache: it has no revision, so all of its fields are part of the key."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        fields = (getattr(message, field.attname) for field in Message._meta.concrete_fields)
+        self._key = (*fields, get_language())
+
+    def take_message(self) -> Message:
+        message = self.message
+        del self.message
+        return message
+
+
+@lru_cache(CACHED_MESSAGES)
+def _rendered_message(cached: _CachedMessage) -> SafeString:
+    return render_to_string("ask_bridge/_message.html", {"message": cached.take_message()})
+
+
+@lru_cache(CACHED_CARDS)
+def _rendered_card(cached: _Cached, is_mine: bool, lock: Lock | None) -> str:
+    return _render(Card(cached.take(), is_mine, lock))
+
+
+def render_marks(question: Question) -> str:
+    """The small part of a card that says whether the agent waits or has its answer."""
+    return _rendered_marks(_Cached(question))
+
+
+@lru_cache(CACHED_CARDS)
+def _rendered_marks(cached: _Cached) -> str:
+    return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.take())})

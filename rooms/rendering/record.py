@@ -1,0 +1,74 @@
+"""The record of one question, beside its card: the times of its life, and who voted for what when."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext
+
+from rooms.contract.care import cast_at
+from rooms.contract.payload import parse_prompts
+from rooms.rendering.cards import Card, in_words, voter
+from rooms.rendering.humanize import duration
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that happened to a question; without a time it has not happened yet."""
+
+    name: str
+    at: datetime | None = None
+    # Since the ask, in words.
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class CastVote:
+    name: str
+    choice: str
+    notes: list[str]
+    at: datetime
+    # Whether it is one of those that made the decision.
+    is_deciding: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the page of a question says beside the card."""
+
+    card: Card
+
+    @property
+    def steps(self) -> list[Step]:
+        """Asked, settled, delivered, in this order."""
+        question = self.card.question
+        steps = [Step(gettext("Asked by %(agent)s") % {"agent": question.agent_name}, question.asked_at)]
+        if question.settled_at:
+            steps.append(self._since_the_ask(self.card.outcome, question.settled_at))
+        if question.delivered_at:
+            steps.append(self._since_the_ask(gettext("Delivered to the agent"), question.delivered_at))
+        elif question.settled_at and self.card.answer:
+            steps.append(Step(gettext("Not delivered yet")))
+        return steps
+
+    def _since_the_ask(self, name: str, at: datetime) -> Step:
+        # Clocks of several machines may disagree by a moment.
+        seconds = max(0.0, (at - self.card.question.asked_at).total_seconds())
+        return Step(name, at, duration(seconds))
+
+    @property
+    def votes(self) -> list[CastVote]:
+        """In the order in which they were cast; none where one person decides."""
+        question = self.card.question
+        if self.card.care is None or self.card.care.votes is None:
+            return []
+        prompts = parse_prompts(question.prompts)
+        return [
+            CastVote(
+                name=voter(vote),
+                choice=in_words(prompts, vote["choices"]),
+                notes=[choice["notes"] for choice in vote["choices"] if choice.get("notes")],
+                at=cast_at(vote),
+                is_deciding=vote in question.decided_by,
+            )
+            for vote in question.votes or ()
+        ]

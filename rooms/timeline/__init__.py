@@ -1,0 +1,32 @@
+"""The timeline of a room: questions, answers, endings and messages in the order of their commits.
+
+`entries` reads it for pages and agents, `change_feed` follows it in the background from bookmarks.
+"""
+
+from rooms.timeline.entries import (
+    REPLAY_LIMIT,
+    Changes,
+    Entry,
+    UnknownEntry,
+    changes_after,
+    entries_after,
+    in_groups,
+    last_entry,
+    page_before,
+    position_of,
+    results_for,
+)
+
+__all__ = [
+    "REPLAY_LIMIT",
+    "Changes",
+    "Entry",
+    "UnknownEntry",
+    "changes_after",
+    "entries_after",
+    "in_groups",
+    "last_entry",
+    "page_before",
+    "position_of",
+    "results_for",
+]

@@ -1,0 +1,219 @@
+"""What is the same for every page: who may come, what a refused form is told, and what stands around."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import get_language, gettext
+from django.views.decorators.cache import never_cache
+
+from rooms import access, lifecycle
+from rooms.access import locks, rate_limits
+from rooms.contract.problems import CANNOT_WRITE_SECONDS
+from rooms.db.transactions import Refusal, refusal_of
+from rooms.models import Question, Room
+from rooms.people import preferences
+
+View = Callable[..., HttpResponseBase]
+
+
+# ---- who may come ----------------------------------------------------------------------------------------
+
+
+def page(view: View) -> View:
+    """Signed-in people only. A form of a signed-out page gets a sentence, not a login page in a card."""
+
+    @never_cache
+    @login_not_required  # this decorator is the guard, also where a portal's middleware has its own
+    @wraps(view)
+    def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            try:
+                return view(request, **path)
+            except DatabaseError as error:
+                refusal = refusal_of(error)
+                if refusal is None or request.method != "POST":
+                    raise
+                return _not_saved(request, refusal, path.get("question_id", ""))
+        if is_htmx(request):
+            login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
+            return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
+        # After the login there is nothing to send any more: back to the page that the form stood on.
+        here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
+        return redirect_to_login(here)
+
+    return guarded
+
+
+def form(view: View) -> View:
+    """Takes what a form sends; whoever comes by typing the address lands on the page with the form."""
+
+    @wraps(view)
+    def posted(request: HttpRequest, **path: str) -> HttpResponseBase:
+        if request.method != "POST":
+            return redirect(_page_of_form(request))
+        try:
+            return view(request, **path)
+        except rate_limits.TooMany as over:
+            return retry_later(_too_many(request, over, path.get("question_id", "")), over)
+        except access.MayNotAnswer:
+            sentence = gettext("You may read this room, but not answer in it")
+            return _may_not(request, path.get("question_id", ""), sentence)
+        except lifecycle.NotTheirTurn:
+            sentence = gettext("This question is for others to decide: the card says for whom")
+            return _may_not(request, path.get("question_id", ""), sentence)
+
+    return page(posted)
+
+
+def retry_later(response: HttpResponse, over: rate_limits.TooMany) -> HttpResponse:
+    """The same, with the time to come back for programs."""
+    response["Retry-After"] = str(over.seconds)
+    return response
+
+
+def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str) -> HttpResponse:
+    """A sentence for the card; without JavaScript a page that holds what was sent and sends it again."""
+    if is_htmx(request):
+        return sentences(question_id, [too_many_in_words(over)], status=429)
+    return _kept(request, gettext("Too much at once"), too_many_in_words(over), status=429)
+
+
+def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
+    """The same for a database that takes no writes."""
+    sentence = {
+        Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
+        Refusal.FULL: gettext("The disk of the database is full, so nothing was saved: please tell an admin"),
+    }[refusal]
+    if is_htmx(request):
+        response = sentences(question_id, [sentence], status=503)
+        if not question_id:
+            response["HX-Retarget"] = "#notice"
+    else:
+        response = _kept(request, gettext("Nothing can be saved right now"), sentence, status=503)
+    response["Retry-After"] = str(CANNOT_WRITE_SECONDS)
+    return response
+
+
+def _kept(request: HttpRequest, heading: str, sentence: str, status: int) -> HttpResponse:
+    """A page that holds what was sent and can send it again."""
+    context = {
+        "heading": heading,
+        "sentence": sentence,
+        "back": _page_of_form(request),
+        "fields": [
+            (name, value)
+            for name, values in request.POST.lists()
+            for value in values
+            if name != "csrfmiddlewaretoken"
+        ],
+    }
+    return render(request, "ask_bridge/too_many.html", context, status=status)
+
+
+def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpResponse:
+    """Seen but not to be answered by this person, as the portal's permissions or the question itself say."""
+    if is_htmx(request) and question_id:
+        return sentences(question_id, [sentence], status=422)
+    raise PermissionDenied(sentence) from None
+
+
+def too_many_in_words(over: rate_limits.TooMany) -> str:
+    """Without its full stop, as everything that may be wrong with a form."""
+    named = {"limit": over.limit, "seconds": over.seconds}
+    return (
+        gettext("That makes more than %(limit)s within a minute: send it again in %(seconds)s seconds")
+        % named
+    )
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """Forms are sent to an address one step below the page that they stand on."""
+    return request.path.rpartition("/")[0] or "/"
+
+
+def _place_of_click(request: HttpRequest, question_id: str | None) -> str:
+    """The page that an htmx request came from, at its card; without the host, so that it is on this site."""
+    shown = urlsplit(request.headers.get("HX-Current-URL", ""))
+    page = f"/{shown.path.lstrip('/')}" if shown.path else _page_of_form(request)
+    query = f"?{shown.query}" if shown.query else ""
+    return f"{page}{query}#card-{question_id}" if question_id else f"{page}{query}"
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
+    """The form stays as it is under the person's fingers; only the sentences arrive."""
+    html = render_to_string("ask_bridge/_card_errors.html", {"errors": texts})
+    return errors_response(question_id, html, status)
+
+
+def errors_response(question_id: str, html: str, status: int) -> HttpResponse:
+    """Replaces only what the card says to be wrong."""
+    response = HttpResponse(html, status=status)
+    response["HX-Retarget"] = f"#errors-{question_id}"
+    response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+# ---- what stands around ----------------------------------------------------------------------------------
+
+
+def surroundings(
+    request: HttpRequest, rooms: list[Room] | None = None, *, room: Room | None = None
+) -> dict[str, Any]:
+    """What stands around every page: the person's rooms, how many questions of each need them, the stream."""
+    rooms = list(access.visible_rooms(request.user)) if rooms is None else rooms
+    standing = locks.standing_of(request.user, rooms)
+    locked = locks.locked_in(rooms, standing)
+    counts = attended_counts(rooms, locked)
+    chosen = preferences.preferences_of(request.user)
+    muted = preferences.muted_room_ids(chosen)
+    links = [{"room": link, "count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
+    return {
+        "room": room,
+        "stream": _stream_address(request, rooms, room),
+        "room_links": links,
+        "attended_counts": counts,
+        "attended_total": counts.total(),
+        "standing": standing,
+        "locked": locked,
+        # What the tab and the rail call for: all that an agent waits for and this person may decide, but for
+        # muted rooms.
+        "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
+        "preferences": chosen,
+        "muted_room_ids": muted,
+        "csrf_cookie": settings.CSRF_COOKIE_NAME,
+    }
+
+
+def attended_counts(rooms: list[Room], locked: locks.Locked) -> Counter[int]:
+    """How many questions count in the badge of each room, in the inbox and in the title of the tab."""
+    questions = Question.objects.attended().filter(room__in=rooms).exclude(locked.condition)
+    return Counter(dict(questions.order_by().values_list("room").annotate(count=Count("*"))))
+
+
+def _stream_address(request: HttpRequest, rooms: list[Room], shown: Room | None) -> str:
+    """Where this page hears of changes: of all rooms, so that one stream serves every tab of a browser."""
+    # The room that is shown was read before its cards; changes after that are still to come.
+    revisions = {room.slug: room.revision for room in [*rooms, *filter(None, [shown])]}
+    parameters = {
+        "person": str(request.user.pk),
+        "language": get_language() or "",
+        "since": ",".join(f"{slug}:{revision}" for slug, revision in revisions.items()),
+    }
+    return f"{reverse('ask_bridge:inbox-stream')}?{urlencode(parameters, safe=':,')}"
