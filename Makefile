@@ -42,10 +42,10 @@ soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_S
 	@scripts/test-services
 	@$(ISOLATED) $(BIN)/python -m pytest tests/soak
 
-# Into BENCH_ARGUMENTS goes what `python -m tests.bench --help` knows, such as --quick.
+# Into BENCH_ARGUMENTS goes what `python -m bench --help` knows, such as --quick.
 bench: .venv/.bench ## Ratios against what people would use instead, about 25 minutes
 	@scripts/test-services bench
-	@$(ISOLATED) $(BIN)/python -m tests.bench $(BENCH_ARGUMENTS)
+	@$(ISOLATED) $(BIN)/python -m bench $(BENCH_ARGUMENTS)
 
 lint: .venv/.dev ## Style, types, import arrows, missing migrations
 	$(BIN)/ruff check .
@@ -73,7 +73,7 @@ lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
 
 # Without line numbers, which move with every edit. Needs gettext: see scripts/test-services.
 messages: .venv/.dev ## Collect texts and compile translations
-	$(ISOLATED) $(BIN)/python manage.py makemessages --locale de --ignore tests \
+	$(ISOLATED) $(BIN)/python manage.py makemessages --locale de --ignore tests --ignore bench \
 		--add-location file --no-wrap --no-obsolete
 	$(ISOLATED) $(BIN)/python manage.py compilemessages --locale de --ignore .venv
 

@@ -12,8 +12,8 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.actors import Agent  # noqa: E402
-from tests.world import World, world  # noqa: E402
+from tests.harness.agents import Agent  # noqa: E402
+from tests.harness.bridges import Bridge, running_bridge  # noqa: E402
 
 ROOMS = ["ops", "checkout-team", "data-platform", "docs"]
 IMAGES = ROOT / "docs" / "images"
@@ -65,7 +65,7 @@ LAYOUT = {
 }
 
 
-def populate(agent: Agent, bridge: World, stack: ExitStack) -> None:
+def populate(agent: Agent, bridge: Bridge, stack: ExitStack) -> None:
     """A room in the middle of a working day."""
     ben = bridge.person("ben")
     layout = agent.ask(**LAYOUT)
@@ -81,7 +81,7 @@ def populate(agent: Agent, bridge: World, stack: ExitStack) -> None:
     stack.enter_context(ben.stream(None))
 
 
-def take(browser: Browser, bridge: World, path: str, name: str, **options: Any) -> None:
+def take(browser: Browser, bridge: Bridge, path: str, name: str, **options: Any) -> None:
     address = f"http://127.0.0.1:{bridge.site.port}"
     context = browser.new_context(base_url=address, device_scale_factor=1.5, **options)
     cookies = bridge.person("ana", bridge.site).cookies
@@ -99,7 +99,7 @@ def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory())
-        bridge = stack.enter_context(world("embedded", Path(data) / "data", ROOMS))
+        bridge = stack.enter_context(running_bridge("embedded", Path(data) / "data", ROOMS))
         agent = bridge.agent()
         populate(agent, bridge, stack)
         playwright = stack.enter_context(sync_playwright())

@@ -1,4 +1,4 @@
-"""Fixtures for everything that needs a running site."""
+"""Fixtures of all tests that start site processes, and the order of the folders."""
 
 import shutil
 import subprocess
@@ -7,49 +7,50 @@ from pathlib import Path
 
 import pytest
 
-from tests import prototypes
-from tests.once import made_once, shared_folder
-from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+from tests.harness import prototypes
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.shared_folder import made_once, shared_folder
+from tests.harness.sites import Site, clean_environment, run_manage
 
-pytest_plugins = ["tests.repeats"]
+pytest_plugins = ["tests.harness.repeats", "tests.harness.bridge_fixture", "tests.harness.chromium"]
 
 
 def pytest_configure() -> None:
-    """Before there are workers, so that they all hear of the same folder."""
+    """Create the shared folder before the workers start, so that all use the same one."""
     shared_folder()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """After the last worker."""
+    """Drop the databases of prototypes after the last worker."""
     if not hasattr(config, "workerinput"):
         prototypes.drop_databases()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What needs long is run only by name: `make soak`."""
+    """Collect the slow tests only by name: `make soak`."""
     is_named = any("soak" in argument for argument in config.args)
     return True if collection_path.name == "soak" and not is_named else None
 
 
-# Mostly waiting for something: minutes a file, with hardly a test in it.
+# Minutes per file with few tests, most of it waiting.
 SLOW_FOLDERS = ("faults", "browser", "live", "security", "portal")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long, so that no worker is left alone with it in the end."""
+    """Start with the slow folders, so that no worker is left alone with one at the end."""
     slow = {folder: place for place, folder in enumerate(SLOW_FOLDERS)}
     items.sort(key=lambda item: slow.get(item.path.parent.name, len(slow)))
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Nothing of the developer's own settings, and a free port."""
+    """An environment without the developer's settings, and with a free port."""
     return clean_environment(tmp_path / "data")
 
 
 @pytest.fixture
 def migrated(environment: dict[str, str]) -> None:
-    """Of a first start nothing is left but the greeting: for tests of what comes after it."""
+    """A migrated database, for tests that need no first start."""
 
     def migrate(folder: Path) -> None:
         done = run_manage(clean_environment(folder / "data"), "migrate")
@@ -61,7 +62,7 @@ def migrated(environment: dict[str, str]) -> None:
 
 @pytest.fixture
 def serve(environment: dict[str, str]) -> Iterator[Callable[..., Site]]:
-    """Start sites; all of them are gone after the test."""
+    """Start sites; all are ended after the test."""
     sites: list[Site] = []
 
     def start(*arguments: str, **variables: str) -> Site:

@@ -25,7 +25,7 @@ SHOWN = 3
 # What an agent may ask for.
 MOST = 20
 # Below this they are other questions: "delete" and "rename" of one file are at 0.59, a question with two
-# words more or another verb is at 0.61 to 0.69. See `tests/rooms/test_memory.py`.
+# words more or another verb is at 0.61 to 0.69. See `tests/rooms/test_history_similar.py`.
 ALIKE = 0.6
 # The newest that share a word are compared. Most that do are alike, so more would only be older.
 CANDIDATES = 50

@@ -1,4 +1,4 @@
-"""The real Claude Code, as `claude-agent-sdk` brings it, on a machine where nobody has used it before."""
+"""The real Claude Code, from `claude-agent-sdk`, with a fresh home directory."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ class Headless:
         self.errors = ""
         self._read = 0
         self._changed = Condition()
-        # Daemons: whoever inherited the pipes must not keep the tests from ending.
+        # Daemon threads: a child process that inherited the pipes must not keep the tests from ending.
         self._readers = [
             Thread(target=self._collect, daemon=True),
             Thread(target=self._collect_errors, daemon=True),
@@ -142,7 +142,7 @@ class Claude:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
         } | variables
-        # Somebody who has clicked through the first start, and trusts the project and the key.
+        # As after a first start in which the user has trusted the project and the key.
         state = {
             "hasCompletedOnboarding": True,
             "hasSeenAutoDefaultNotice": True,
@@ -220,7 +220,7 @@ class Claude:
         """Everything that runs with this home: hooks and servers outlive a client that was killed."""
         mark, found = f"HOME={self.home}".encode(), []
         for environ in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):  # ended meanwhile, or somebody else's
+            with suppress(OSError):  # ended meanwhile, or a process of another user
                 if mark in environ.read_bytes().split(b"\0"):
                     found.append(int(environ.parent.name))
         return found

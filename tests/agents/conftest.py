@@ -6,26 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent, Person
 from tests.agents.claude import Claude
 from tests.agents.scripted_model import Json, ScriptedModel, Turn
-from tests.world import World, world
-
-
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("agents") / "data") as running:
-        yield running
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
 
 
 @pytest.fixture
-def room(bridge: World) -> Agent:
+def room(bridge: Bridge) -> Agent:
     """A room of this test's own, and the key that its clients have."""
     return bridge.agent()
 
 
 @pytest.fixture
-def ana(bridge: World) -> Person:
+def ana(bridge: Bridge) -> Person:
     return bridge.person("ana", bridge.site)
 
 

@@ -4,9 +4,9 @@ import shlex
 import sys
 
 from bridge_client.claude_code.envelopes import MATCHER
-from tests.actors import Agent
 from tests.agents.scripted_model import Json
-from tests.processes import ROOT
+from tests.harness.agents import Agent
+from tests.harness.sites import ROOT
 
 COMMAND = [sys.executable, "-m", "bridge_client"]
 

@@ -208,7 +208,7 @@ class ScriptedModel(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Conversation)
         self.scripts: dict[str, Script] = {}
-        # What clients called that no real test needs: empty, or somebody should have a look.
+        # Calls that no test expects: must stay empty.
         self.unexpected: list[str] = []
 
     def script(self, *turns: Turn) -> Script:

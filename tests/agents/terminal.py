@@ -1,4 +1,4 @@
-"""A terminal with a program in it, and somebody who reads the screen and presses keys."""
+"""A pseudo-terminal with a program in it: its screen can be read, and keys can be pressed."""
 
 import fcntl
 import os

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from bridge_client import Client
 from bridge_client.sdk import ask_bridge_can_use_tool
-from tests.actors import Agent, Person, eventually
 from tests.agents.claude import STREAM_OUT, Claude
 from tests.agents.hooks import COMMAND, variables
 from tests.agents.scripted_model import PATIENCE_SECONDS, Call, Json, ask
 from tests.agents.test_hooks import DATABASE, TOPPINGS, the_question
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 WhichClaude = Callable[..., Claude]
 
@@ -59,7 +61,7 @@ def test_sdk_callback_lets_other_tools_run(claude_with: WhichClaude, room: Agent
     assert (claude.project / "made-by-claude").exists()
 
 
-def test_sdk_callback_says_that_nobody_answered(claude_with: WhichClaude, room: Agent) -> None:
+def test_sdk_callback_says_that_no_one_answered(claude_with: WhichClaude, room: Agent) -> None:
     claude = claude_with(call := ask(DATABASE))
     callback = ask_bridge_can_use_tool(Client(address(room), room.key, room.room), timeout=0.5)
     with claude.in_sdk(callback):

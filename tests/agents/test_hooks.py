@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.agents.claude import Claude
 from tests.agents.hooks import hooks, variables
 from tests.agents.scripted_model import Call, Json, ask, question
 from tests.agents.terminal import ESCAPE
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 DATABASE = question("Which database?", "PostgreSQL", "SQLite", header="Database")
 TOPPINGS = question("Which toppings?", "Cheese", "Ham", "Olives", header="Pizza", multi=True)
@@ -45,7 +47,7 @@ def hooked(claude_with: WhichClaude, room: Agent, kind: str) -> Callable[..., Cl
 
 
 def the_question(room: Agent) -> Json:
-    """The one that is open in the room, as soon as somebody waits for it."""
+    """The open question of the room, as soon as a client waits for it."""
     return eventually(
         lambda: next((q for q in room.open_questions() if q["agent"]["active"]), None), seconds=30
     )
@@ -172,7 +174,7 @@ def test_parallel_calls_are_two_cards(hooked: Callable[..., Claude], room: Agent
         assert '"Which database?"="PostgreSQL"' in claude.script.result_of(database)
 
 
-def test_nobody_in_time_opens_the_dialog_and_the_card_stays(
+def test_no_answer_in_time_opens_the_dialog_and_the_card_stays(
     hooked: Callable[..., Claude], room: Agent, ana: Person
 ) -> None:
     claude = hooked(call := ask(DATABASE), timeout=1)
@@ -186,8 +188,8 @@ def test_nobody_in_time_opens_the_dialog_and_the_card_stays(
 def test_a_bridge_that_is_down_leaves_the_dialog_as_it_was(
     claude_with: WhichClaude, room: Agent, kind: str
 ) -> None:
-    nobody = Agent(room.site, room.room, room.key)
-    settings = hooks(kind, nobody, "PreToolUse", timeout=5)
+    unanswered = Agent(room.site, room.room, room.key)
+    settings = hooks(kind, unanswered, "PreToolUse", timeout=5)
     for event in settings["hooks"]["PreToolUse"]:
         for each in event["hooks"]:
             each["url"] = "http://127.0.0.1:9/api/v1/rooms/none/hooks/claude-code"
@@ -230,7 +232,7 @@ def test_a_killed_client_is_seen_as_gone(hooked: Callable[..., Claude], room: Ag
 
 
 def test_a_restart_of_the_bridge_does_not_lose_the_waiting_command(
-    claude_with: WhichClaude, room: Agent, ana: Person, bridge: World
+    claude_with: WhichClaude, room: Agent, ana: Person, bridge: Bridge
 ) -> None:
     settings = hooks("command", room, "PreToolUse")
     claude = claude_with(call := ask(DATABASE), settings=settings, **variables(room))
@@ -244,7 +246,7 @@ def test_a_restart_of_the_bridge_does_not_lose_the_waiting_command(
 
 
 def test_the_block_of_the_connect_page_is_enough(
-    claude_with: WhichClaude, bridge: World, ana: Person, room: Agent
+    claude_with: WhichClaude, bridge: Bridge, ana: Person, room: Agent
 ) -> None:
     """Pasted into an empty settings file, nothing else."""
     shown = ana.get(f"/rooms/{room.room}/connect").block("client-http").replace("abk_…", room.key)

@@ -4,13 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.agents.claude import Claude
 from tests.agents.hooks import hooks, variables
 from tests.agents.scripted_model import ask
 from tests.agents.terminal import ESCAPE
 from tests.agents.test_hooks import DATABASE, STEPS, TOPPINGS, the_question
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 WhichClaude = Callable[..., Claude]
 
@@ -86,7 +88,7 @@ def test_leaving_the_dialog_with_escape_keeps_the_card_for_later(
 
 
 def test_what_others_have_to_decide_the_terminal_cannot_and_claude_asks_again(
-    beside: Callable[..., Claude], room: Agent, ana: Person, bridge: World
+    beside: Callable[..., Claude], room: Agent, ana: Person, bridge: Bridge
 ) -> None:
     bridge.set_care(room, {"first": "ana"})
     claude = beside(call := ask(DATABASE), again := ask(DATABASE), "Thanks.")

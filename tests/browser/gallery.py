@@ -1,4 +1,4 @@
-"""A room in which every state of a card is to be seen, with texts as awkward as agents write them."""
+"""A room with every state of a card, and with awkward texts: long words, right-to-left, emoji."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.actors import Agent, eventually
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.timing import eventually
 
 LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONG_LABEL = "Move every session to the key-value store, keep the old table for a month, and " * 3
@@ -70,9 +71,9 @@ AWKWARD = [
 
 
 class Gallery:
-    """Fills a room once; every visit then brings a page into the states that only a page can have."""
+    """Fills a room once; `on` then brings a page into the states that exist only on a page."""
 
-    def __init__(self, agent: Agent, bridge: World) -> None:
+    def __init__(self, agent: Agent, bridge: Bridge) -> None:
         self.agent, self.bridge = agent, bridge
         self.waiting = self.ask(SINGLE, context=CONTEXT, timeout_seconds=24 * 3600)
         self.gone = self.ask(MULTIPLE)
@@ -134,7 +135,7 @@ class Gallery:
 
     @contextmanager
     def on(self, page: Page) -> Iterator[None]:
-        """The room as Ana sees it in the middle of everything."""
+        """The room as Ana sees it, with cards in all states."""
         race = self.ask(SINGLE)
         held: dict[str, Route] = {}
         page.route("**/answer", lambda route: held.setdefault(route.request.url.split("/")[-2], route))
@@ -151,7 +152,7 @@ class Gallery:
         return page.locator(f"#card-{question['id']}")
 
     def _lose(self, page: Page, question: Any, held: dict[str, Route]) -> None:
-        """Ana's words are on their way when Ben answers."""
+        """Ben answers while Ana's answer is being sent."""
         card = self.card(page, question)
         card.get_by_role("radio", name="Other").check()
         card.get_by_label("Your own answer").fill(f"Neither: files will do. {LONG_WORD}")

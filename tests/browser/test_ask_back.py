@@ -1,12 +1,14 @@
-"""A person writes to the agent instead of choosing; everybody sees it, and no word of it is lost."""
+"""Asking back in the browser: all viewers see it, and no text is lost."""
 
 from collections.abc import Callable
 
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
-from tests.actors import Agent, Person, eventually
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
 
@@ -27,7 +29,7 @@ def send(page: Page) -> None:
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """As somebody without a mouse gets there."""
+    """Reach it with the keyboard alone."""
     for _ in range(20):
         page.keyboard.press("Tab")
         if target.evaluate("(element) => element === document.activeElement"):
@@ -42,7 +44,7 @@ def hold_replies(page: Page) -> list[tuple[Route, APIResponse]]:
     return held
 
 
-def test_the_waiting_agent_gets_a_reply_and_everybody_sees_who_asked_back(
+def test_the_waiting_agent_gets_a_reply_and_all_viewers_see_who_asked_back(
     agent: Agent, room_page: RoomPage
 ) -> None:
     ana, ben = room_page("ana"), room_page("ben")
@@ -115,8 +117,8 @@ def test_half_a_reply_survives_a_reload(agent: Agent, room_page: RoomPage) -> No
     assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
 
 
-def test_half_a_reply_stays_readable_when_somebody_else_answers(
-    agent: Agent, room_page: RoomPage, bridge: World
+def test_half_a_reply_stays_readable_when_another_person_answers(
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()
@@ -133,7 +135,7 @@ def test_a_reply_that_comes_too_late_stays_readable(agent: Agent, room_page: Roo
     begin(ben)
     # Ben's stream is cut, so that he still has the open card when he sends.
     ben.evaluate("htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()")
-    click_when_settled(ana, "SQLite")
+    click_option(ana, "SQLite")
     expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     send(ben)
     card = ben.get_by_role("article")
@@ -162,7 +164,7 @@ def test_ones_own_reply_is_not_called_lost_when_the_stream_is_faster(
 
 
 def test_a_late_reply_stays_readable_when_the_stream_is_faster(
-    agent: Agent, room_page: RoomPage, bridge: World
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()

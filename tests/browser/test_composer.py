@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
 from tests.browser.gallery import PREVIEWS
-from tests.browser.test_access import expect_no_problems
-from tests.browser.windows import resize
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.pages import resize
 
 # What is on top at a grid of points over the composer, wherever the page is scrolled to.
 COVERED = """() => {

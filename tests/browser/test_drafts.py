@@ -1,12 +1,13 @@
-"""Half an answer survives everything but being answered."""
+"""Drafts: a half-typed answer is kept until the question is settled."""
 
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent, Person
-from tests.browser.test_the_whole_path import TWO_PROMPTS
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import TWO_PROMPTS
+from tests.harness.people import Person
 
 RoomPage = Callable[..., Page]
 
@@ -37,8 +38,8 @@ def test_a_reload_keeps_what_was_chosen_and_typed(agent: Agent, room_page: RoomP
     assert page.evaluate("Object.keys(localStorage).filter((name) => name.includes('draft'))") == []
 
 
-def test_a_draft_is_gone_when_somebody_else_answered(
-    agent: Agent, room_page: RoomPage, bridge: World
+def test_a_draft_is_gone_when_another_person_answered(
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()
@@ -51,7 +52,7 @@ def test_a_draft_is_gone_when_somebody_else_answered(
 
 
 def test_what_was_ticked_and_typed_stays_readable_beside_the_winner(
-    agent: Agent, room_page: RoomPage, bridge: World
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask(questions=TWO_PROMPTS)
     page = room_page()
@@ -67,7 +68,7 @@ def test_what_was_ticked_and_typed_stays_readable_beside_the_winner(
 
 
 def test_a_draft_is_for_its_writer_alone(
-    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: World
+    agent: Agent, open_browser: Callable[..., BrowserContext], bridge: Bridge
 ) -> None:
     agent.ask()
     context = open_browser("ana")
@@ -75,7 +76,7 @@ def test_a_draft_is_for_its_writer_alone(
     page.goto(f"/rooms/{agent.room}")
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")
-    # The same browser, somebody else.
+    # The same browser, another person.
     address = f"http://127.0.0.1:{bridge.site.port}"
     cookies = bridge.person("ben", bridge.site).cookies
     context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])

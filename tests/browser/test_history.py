@@ -3,16 +3,16 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
-from tests.browser.test_access import expect_no_problems
-from tests.world import World, world
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import wait_for_stream
 
 OpenBrowser = Callable[..., BrowserContext]
 
@@ -23,16 +23,16 @@ ASKED = {
 }
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One of our own: its history is what this file puts there."""
-    with world("embedded", tmp_path_factory.mktemp("history") / "data", ["ops", "docs"]) as running:
-        agent = running.agent()
-        for text, label in ASKED.items():
-            question = ask(agent, text, label)
-            running.person("ben").answer(question, label)
-        running.agent()
-        yield running
+# Its own: the history has only the questions of this file.
+pytestmark = pytest.mark.bridge(rooms=("ops", "docs"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def answered(bridge: Bridge) -> None:
+    agent = bridge.agent()
+    for text, label in ASKED.items():
+        question = ask(agent, text, label)
+        bridge.person("ben").answer(question, label)
 
 
 def ask(agent: Agent, text: str, label: str = "Yes") -> Any:
@@ -137,12 +137,12 @@ def test_an_export_downloads_and_says_when_it_is_done(page: Page) -> None:
 
 
 def test_a_card_remembers_and_stays_open_when_the_agent_comes_and_goes(
-    open_browser: OpenBrowser, bridge: World
+    open_browser: OpenBrowser, bridge: Bridge
 ) -> None:
     agent = Agent(bridge.site, "ops", bridge.keys["ops"])
     page = open_browser().new_page()
     page.goto("/rooms/ops")
-    until_listening(page)
+    wait_for_stream(page)
     question = ask(agent, "Delete the old tables of `uploads_2`?", "Keep them")
     card = page.locator(f"#card-{question['id']}")
     card.get_by_text("Asked before: 1 similar answer").click()

@@ -1,15 +1,15 @@
 """Insights on a real page: readable in both schemes, on phone and desk, and without any JavaScript."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.test_access import expect_no_problems
-from tests.browser.windows import resize
-from tests.processes import run_manage
-from tests.world import World, world
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.bridges import Bridge
+from tests.harness.pages import resize
+from tests.harness.sites import run_manage
 
 OpenBrowser = Callable[..., BrowserContext]
 
@@ -20,7 +20,7 @@ from random import Random
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from rooms.models import Room
-from tests.settled import entry, random_entries, store
+from tests.harness.history_entries import entry, random_entries, store
 now, random = timezone.now(), Random(1)
 people = list(get_user_model().objects.order_by("pk")[:3])
 rooms = list(Room.objects.filter(slug__in=["ops", "docs"]))
@@ -29,13 +29,14 @@ store([entry(rooms[0], now, 75, agent_name="an agent with a name as long as anyb
 """
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One of our own: what it counts is what this file puts there."""
-    with world("embedded", tmp_path_factory.mktemp("insights") / "data", ["ops", "docs", "quiet"]) as running:
-        done = run_manage(running.environment, "shell", "-v0", "-c", FILL)
-        assert done.returncode == 0, done.stderr
-        yield running
+# Its own: it counts only the entries of this file.
+pytestmark = pytest.mark.bridge(rooms=("ops", "docs", "quiet"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def entries(bridge: Bridge) -> None:
+    done = run_manage(bridge.environment, "shell", "-v0", "-c", FILL)
+    assert done.returncode == 0, done.stderr
 
 
 def open_tables(page: Page) -> None:

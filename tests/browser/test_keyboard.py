@@ -5,15 +5,16 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
-from tests.actors import Agent, eventually
-from tests.browser.test_the_whole_path import TWO_PROMPTS
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import TWO_PROMPTS
+from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """As somebody without a mouse gets there."""
+    """Reach it with the keyboard alone."""
     for _ in range(20):
         page.keyboard.press("Tab")
         if target.evaluate("(element) => element === document.activeElement"):
@@ -110,18 +111,18 @@ def test_what_is_typed_while_a_message_is_on_its_way_begins_the_next(
     expect(page.locator(".message-text")).to_have_text(["Go on. Now.", "Wait for me."])
 
 
-def answered_by_ben(agent: Agent, bridge: World, question: dict[str, str]) -> None:
+def answered_by_ben(agent: Agent, bridge: Bridge, question: dict[str, str]) -> None:
     bridge.person("ben").answer(question, "SQLite")
 
 
-def withdrawn(agent: Agent, bridge: World, question: dict[str, str]) -> None:
+def withdrawn(agent: Agent, bridge: Bridge, question: dict[str, str]) -> None:
     agent.call("DELETE", f"/api/v1/questions/{question['id']}")
 
 
 @pytest.mark.parametrize("settle", [answered_by_ben, withdrawn])
 @pytest.mark.parametrize("place", ["card", "option", "text", "reason"])
-def test_the_focus_stays_on_a_card_that_somebody_else_settles(
-    agent: Agent, bridge: World, room_page: RoomPage, place: str, settle: Callable[..., None]
+def test_the_focus_stays_on_a_card_that_another_person_settles(
+    agent: Agent, bridge: Bridge, room_page: RoomPage, place: str, settle: Callable[..., None]
 ) -> None:
     question = agent.ask()
     page = room_page()

@@ -1,15 +1,14 @@
-"""Everybody reads the pages in a language of their own, in the same room and over the same stream."""
+"""People in one room read its page and stream in their own languages."""
 
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.browser.windows import resize
-from tests.proxy import proxy_to
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option, resize
+from tests.harness.proxy import proxy_to
 
 RoomPage = Callable[..., Page]
 OpenBrowser = Callable[..., BrowserContext]
@@ -31,8 +30,8 @@ def test_the_way_in_is_german(open_browser: OpenBrowser, password: str) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "de")
 
 
-def test_the_same_card_comes_to_everybody_in_their_language(
-    agent: Agent, room_page: RoomPage, bridge: World
+def test_the_same_card_comes_to_each_person_in_their_language(
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     german, english = room_page("ana", **GERMAN), room_page("ben")
     question = agent.ask()
@@ -47,7 +46,7 @@ def test_the_same_card_comes_to_everybody_in_their_language(
         bridge.person("cleo").post(f"/rooms/{agent.room}/questions/{question['id']}/answering", {})
         expect(here.get_by_text("cleo antwortet gerade …")).to_be_visible()
         expect(there.get_by_text("cleo is answering…")).to_be_visible()
-        click_when_settled(english, "SQLite")
+        click_option(english, "SQLite")
         expect(there.get_by_text("Answered by you")).to_be_visible()
         expect(here.get_by_text("Beantwortet von Ben Okafor")).to_be_visible()
         expect(here.get_by_text("Vom Agenten abgeholt")).to_be_visible()
@@ -75,7 +74,7 @@ def test_times_are_told_in_german(agent: Agent, room_page: RoomPage) -> None:
     expect(card.locator(".card-time")).to_have_text("vor 3 Min.")
 
 
-def test_a_lost_connection_is_told_in_german(agent: Agent, open_browser: OpenBrowser, bridge: World) -> None:
+def test_a_lost_connection_is_told_in_german(agent: Agent, open_browser: OpenBrowser, bridge: Bridge) -> None:
     with proxy_to(bridge.site.port) as proxy:
         page = open_browser(**GERMAN).new_page()
         page.goto(f"{proxy.url}/rooms/{agent.room}")

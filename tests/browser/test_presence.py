@@ -1,12 +1,12 @@
-"""Who is here, and who is answering just now."""
+"""Presence in the browser: who is in the room, and who is answering."""
 
 import time
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.timing import Stopwatch, best_of
+from tests.harness.agents import Agent
+from tests.harness.timing import Stopwatch, best_of
 
 RoomPage = Callable[..., Page]
 
@@ -33,13 +33,13 @@ def test_who_is_answering_lapses(agent: Agent, room_page: RoomPage) -> None:
     began_at = time.monotonic()
     named = ana.get_by_role("article").get_by_text("Ben Okafor is answering…")
     expect(named).to_be_visible()
-    # Nobody is told what they do themselves.
+    # People do not see a mark about themselves.
     expect(ben.get_by_text("is answering…")).to_have_count(0)
     expect(named).to_be_hidden(timeout=15_000)
     assert time.monotonic() - began_at < 15
 
 
-def test_it_stays_for_as_long_as_somebody_types(agent: Agent, room_page: RoomPage) -> None:
+def test_it_stays_for_as_long_as_a_person_types(agent: Agent, room_page: RoomPage) -> None:
     agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     ben.get_by_role("radio", name="Other").check()
@@ -49,7 +49,7 @@ def test_it_stays_for_as_long_as_somebody_types(agent: Agent, room_page: RoomPag
     expect(ana.locator(".answering-name")).to_be_visible()
 
 
-def test_naming_somebody_moves_nothing(agent: Agent, room_page: RoomPage) -> None:
+def test_naming_a_person_moves_nothing(agent: Agent, room_page: RoomPage) -> None:
     agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     options = ana.locator(".options")
@@ -60,7 +60,7 @@ def test_naming_somebody_moves_nothing(agent: Agent, room_page: RoomPage) -> Non
     assert options.bounding_box() == before
 
 
-def test_a_settled_card_names_nobody(agent: Agent, room_page: RoomPage) -> None:
+def test_a_settled_card_names_no_one(agent: Agent, room_page: RoomPage) -> None:
     question = agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     ben.get_by_role("radio", name="Other").check()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.actors import Agent
 from tests.browser.gallery import PREVIEWS
+from tests.harness.agents import Agent
 
 LABELS = [option["label"] for option in PREVIEWS["options"] if "preview" in option]
 
@@ -50,7 +50,7 @@ def test_on_a_desk_one_preview_is_beside_the_options(
     page.mouse.move(0, 0)
     page.get_by_role("radio", name="Wide").blur()
     expect_only(page, "Wide")
-    # Looking around moves nothing, so nobody clicks beside what they meant.
+    # Hovering moves nothing, so that a click hits the option that was aimed at.
     assert card.bounding_box()["height"] == height
 
 

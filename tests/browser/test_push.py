@@ -1,4 +1,4 @@
-"""Web push in a real browser: what a push makes the service worker show, and where a click on it leads."""
+"""Web push in a browser: the notification that the service worker shows, and where a click on it leads."""
 
 import json
 from collections.abc import Callable
@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
-from tests.actors import Agent, eventually
-from tests.browser.test_attention import SHOWN
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import SHOWN_NOTIFICATIONS
+from tests.harness.timing import eventually
 
 OpenBrowser = Callable[..., BrowserContext]
 
 
 class Device:
-    """Somebody's browser with our worker; pushes come by its developer tools, as no service is in reach."""
+    """A browser with the service worker; pushes come by its developer tools, without a push service."""
 
     def __init__(self, context: BrowserContext, page: Page) -> None:
         self.context, self.page = context, page
@@ -39,7 +40,7 @@ class Device:
         return [one for one in self.registrations if one["scopeURL"].startswith(origin)]
 
     def shown(self) -> list[dict[str, Any]]:
-        return self.page.evaluate(SHOWN)
+        return self.page.evaluate(SHOWN_NOTIFICATIONS)
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ PushManager.prototype.subscribe = async function ({ userVisibleOnly, application
 """
 
 
-def test_a_browser_is_added_and_removed_by_buttons(open_browser: OpenBrowser, bridge: World) -> None:
+def test_a_browser_is_added_and_removed_by_buttons(open_browser: OpenBrowser, bridge: Bridge) -> None:
     context = open_browser("eli", permissions=["notifications"])
     # The one thing that needs the push service of the browser's maker.
     context.add_init_script(SUBSCRIBE)

@@ -1,4 +1,4 @@
-"""A click that could not be sent: said beside it, repeated by hand or with the connection, stored once."""
+"""A click that could not be sent: shown on the card, retried by hand or on reconnect, stored once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.actors import Agent, eventually
-from tests.browser.test_access import expect_no_problems
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.world import World
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option
+from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
 
@@ -52,7 +53,7 @@ def test_an_answer_that_failed_has_a_retry_button(agent: Agent, room_page: RoomP
     question = agent.ask()
     page = room_page()
     refuse(page, "**/answer", status)
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     card = page.get_by_role("article")
     expect(card.get_by_role("alert")).to_contain_text("Could not send")
     expect(card.get_by_role("radio", name="SQLite")).to_be_checked()
@@ -107,7 +108,7 @@ def test_everything_that_failed_is_sent_again_when_the_browser_is_online(
     question = agent.ask()
     page = room_page()
     page.context.set_offline(True)
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("It is sent again when the connection is back")).to_have_count(2)
@@ -143,7 +144,7 @@ def test_the_last_of_two_decisions_on_a_card_is_the_one_that_is_sent(
     question = agent.ask()
     page = room_page()
     page.context.set_offline(True)
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     card = page.get_by_role("article")
     expect(card.get_by_role("button", name="Retry")).to_have_count(1)
     card.get_by_text("Skip", exact=True).click()
@@ -182,7 +183,7 @@ def test_a_message_that_had_arrived_after_all_is_stored_once(agent: Agent, room_
 
 
 def test_who_was_slower_meanwhile_sees_the_winner_and_keeps_the_words(
-    agent: Agent, room_page: RoomPage, bridge: World
+    agent: Agent, room_page: RoomPage, bridge: Bridge
 ) -> None:
     question = agent.ask()
     page = room_page()
@@ -203,7 +204,7 @@ def test_a_failed_click_is_seen_where_it_was_made(agent: Agent, room_page: RoomP
     agent.ask(questions=[{"question": "Which one?", "options": options}])
     page = room_page(viewport={"width": 390, "height": 600})
     refuse(page, "**/answer")
-    click_when_settled(page, "Option 0")
+    click_option(page, "Option 0")
     expect(page.get_by_role("button", name="Retry")).to_be_in_viewport()
 
 
@@ -212,7 +213,7 @@ def test_what_failed_has_no_problems_of_access(agent: Agent, room_page: RoomPage
     page = room_page()
     page.route("**/answer", lambda route: route.abort())
     page.route("**/messages", lambda route: route.abort())
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("button", name="Retry")).to_have_count(2)

@@ -1,4 +1,4 @@
-"""What somebody chose on the Settings page, in every page and browser of theirs."""
+"""Choices of the Settings page, in all pages and browsers of that person."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_access import expect_no_problems
-from tests.browser.test_the_whole_path import click_when_settled
-from tests.world import World
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import click_option
 
 RoomPage = Callable[..., Page]
 OpenBrowser = Callable[..., BrowserContext]
 
-# Nobody else's tests know this person: what they choose must not surprise anybody.
+# No other test uses this account: its settings must not affect them.
 PERSON = "eli"
 
 
 @pytest.fixture
-def choose(bridge: World) -> Iterator[Callable[..., None]]:
+def choose(bridge: Bridge) -> Iterator[Callable[..., None]]:
     """Save settings as the form does; after the test they are what they were at first."""
     eli = bridge.person(PERSON, bridge.site)
 
@@ -55,8 +55,8 @@ def test_a_click_only_chooses_for_those_who_want_to_press_submit(
     page = room_page(PERSON)
     page.reload()
     expect(page.get_by_text("A click answers")).to_be_hidden()
-    click_when_settled(page, "PostgreSQL")
-    click_when_settled(page, "SQLite")
+    click_option(page, "PostgreSQL")
+    click_option(page, "SQLite")
     expect(page.get_by_role("radio", name="SQLite")).to_be_checked()
     assert agent.read(question["id"])["status"] == "open"
     button = page.get_by_role("button", name="Submit")
@@ -72,7 +72,7 @@ def test_a_card_that_comes_later_waits_for_submit_too(
     choose(always_submit="on", keyboard="on")
     page = room_page(PERSON)
     question = agent.ask()
-    click_when_settled(page, "SQLite")
+    click_option(page, "SQLite")
     expect(page.get_by_role("radio", name="SQLite")).to_be_checked()
     assert agent.read(question["id"])["status"] == "open"
 
@@ -213,12 +213,12 @@ def test_settings_are_a_plain_form(agent: Agent, open_browser: OpenBrowser, choo
 
 @pytest.fixture
 def own_profile(
-    chromium: Browser, how_to_launch: dict[str, Any], bridge: World, tmp_path: Path
+    chromium: Browser, launch_options: dict[str, Any], bridge: Bridge, tmp_path: Path
 ) -> Iterator[BrowserContext]:
     """Eli's everyday browser: the others are like private windows, which install nothing."""
     site = f"http://127.0.0.1:{bridge.site.port}"
     context = chromium.browser_type.launch_persistent_context(
-        tmp_path / "profile", base_url=site, **how_to_launch
+        tmp_path / "profile", base_url=site, **launch_options
     )
     cookies = bridge.person(PERSON, bridge.site).cookies
     context.add_cookies([{"name": name, "value": value, "url": site} for name, value in cookies.items()])
@@ -239,7 +239,7 @@ def test_the_browser_can_install_it(own_profile: BrowserContext) -> None:
 def test_a_browser_that_refuses_says_so(own_profile: BrowserContext, choose: object) -> None:
     page = own_profile.new_page()
     page.goto("/settings")
-    # Without a screen nobody can be asked: the browser refuses by itself.
+    # A browser without a screen cannot show its prompt and refuses by itself.
     page.get_by_label("Notifications in this browser").click()
     expect(page.get_by_text("This browser refuses notifications from this site")).to_be_visible()
     expect(page.get_by_label("Notifications in this browser")).not_to_be_checked()

@@ -1,4 +1,4 @@
-"""Signed out in another tab: a click says so beside itself, and signing in leads back to it."""
+"""Signed out in another tab: a click shows so on its card, and signing in leads back to it."""
 
 import re
 from collections.abc import Callable
@@ -6,11 +6,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.actors import Agent
-from tests.browser.listening import until_listening
-from tests.browser.test_access import expect_no_problems
-from tests.browser.test_the_whole_path import until_settled
-from tests.world import World
+from tests.harness.accessibility import expect_no_problems
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.pages import wait_for_still_cards, wait_for_stream
 
 # More than a window shows.
 QUESTIONS = 12
@@ -18,8 +17,8 @@ WINDOW = {"width": 800, "height": 600}
 
 
 @pytest.fixture
-def page(agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext]) -> Page:
-    """A long room, of somebody whose session no other test needs."""
+def page(agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]) -> Page:
+    """A long room, opened in a session that no other test needs."""
     for _ in range(QUESTIONS):
         agent.ask()
     context = open_browser("", viewport=WINDOW)
@@ -28,7 +27,7 @@ def page(agent: Agent, bridge: World, open_browser: Callable[..., BrowserContext
     context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
     page = context.new_page()
     page.goto(f"/rooms/{agent.room}")
-    until_listening(page)
+    wait_for_stream(page)
     return page
 
 
@@ -51,7 +50,7 @@ def test_a_click_far_down_says_so_beside_itself(page: Page, agent: Agent, passwo
     card = page.get_by_role("article").last
     card.scroll_into_view_if_needed()
     sign_out(page)
-    until_settled(page)
+    wait_for_still_cards(page)
     card.locator(".option").get_by_text("SQLite", exact=True).click()
     alert = card.get_by_role("alert")
     expect(alert).to_contain_text("You are signed out, so nothing was sent")

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.actors import Agent
-from tests.browser.test_the_whole_path import TWO_PROMPTS
+from tests.harness.agents import Agent
+from tests.harness.pages import TWO_PROMPTS
 
 RoomPage = Callable[..., Page]
 

@@ -12,43 +12,38 @@ from typing import Any
 import pytest
 
 from bridge_client import Client
-from tests.actors import PATIENCE_SECONDS, Agent, Person
 from tests.client.loopback import Front
-from tests.processes import ROOT
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridge_fixture import numbered
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.people import Person
+from tests.harness.sites import ROOT
+from tests.harness.timing import PATIENCE_SECONDS
 
-# One for each test, with plenty to spare.
-ROOMS = [f"room-{number:03}" for number in range(500)]
 # A command ends by itself long before; a test that needs longer has found something.
 COMMAND_SECONDS = 60
 
 
-@pytest.fixture(scope="session")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("client") / "data", ROOMS) as running:
-        yield running
-
-
 @pytest.fixture
-def own_bridge(tmp_path: Path) -> Iterator[World]:
+def own_bridge(tmp_path: Path) -> Iterator[Bridge]:
     """One that a test may stop and start again."""
-    with world("embedded", tmp_path / "data", ROOMS[:5]) as running:
+    with running_bridge("embedded", tmp_path / "data", list(numbered(5))) as running:
         yield running
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
-    """Somebody who looks at the room over the API, beside the client."""
+def agent(bridge: Bridge) -> Agent:
+    """A second view of the room over the API, beside the client."""
     return bridge.agent()
 
 
 @pytest.fixture
-def person(bridge: World) -> Person:
+def person(bridge: Bridge) -> Person:
     return bridge.person("ana")
 
 
 @pytest.fixture
-def url(bridge: World) -> str:
+def url(bridge: Bridge) -> str:
     return f"http://127.0.0.1:{bridge.site.port}"
 
 
@@ -58,7 +53,7 @@ def client(agent: Agent, url: str) -> Client:
 
 
 @pytest.fixture
-def front(bridge: World) -> Iterator[Front]:
+def front(bridge: Bridge) -> Iterator[Front]:
     """A loopback server before the bridge that fails on demand."""
     with Front(bridge.site.port) as running:
         yield running

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front
-from tests.client.people import skip, submit
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 GO_ON = ("ask", "Go on?", "--option", "Yes", "--option", "No: wait for the morning")
 
@@ -40,7 +41,7 @@ def test_labels_are_printed_one_per_line_and_notes_to_stderr(
     command: Command, agent: Agent, person: Person
 ) -> None:
     with command.start(*GO_ON, "--multi", "--option", "Maybe") as process:
-        submit(person, open_question(agent), ("choice-0", "0"), ("choice-0", "2"), ("notes-0", "Soon"))
+        person.submit(open_question(agent), ("choice-0", "0"), ("choice-0", "2"), ("notes-0", "Soon"))
         code, printed, errors = ends(process)
     assert (code, printed) == (0, "Yes\nMaybe\n")
     assert "note: Soon" in errors
@@ -67,7 +68,7 @@ def test_several_questions_come_from_stdin(command: Command, agent: Agent, perso
     }
     with command.start("ask", "-", stdin=body) as process:
         question = open_question(agent)
-        submit(person, question, ("choice-0", "1"), ("choice-1", "0"))
+        person.submit(question, ("choice-0", "1"), ("choice-1", "0"))
         code, printed, _ = ends(process)
     assert (code, printed) == (0, "Database: SQLite\nDeploy?: Yes\n")
     assert question["context"]["text"] == "All tests pass"
@@ -82,7 +83,7 @@ def test_a_list_of_questions_is_accepted(command: Command, agent: Agent, person:
 
 def test_declined_is_3(command: Command, agent: Agent, person: Person) -> None:
     with command.start(*GO_ON) as process:
-        skip(person, open_question(agent), "Ask Ben")
+        person.skip(open_question(agent), "Ask Ben")
         code, printed, errors = ends(process)
     assert (code, printed) == (3, "")
     assert 'Ana Costa chose not to answer: "Ask Ben"' in errors
@@ -215,7 +216,7 @@ def test_a_stop_signal_ends_the_wait(
 
 
 @pytest.fixture
-def ben(bridge: World) -> Person:
+def ben(bridge: Bridge) -> Person:
     return bridge.person("ben")
 
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
-from tests.client.people import skip, submit
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import PATIENCE_SECONDS, eventually
 
 FAKE = Path(__file__).with_name("fake_claude.py")
 
@@ -176,7 +177,7 @@ def test_several_labels_become_one_text_and_notes_are_included(
     with start(call, arguments=("-p", "Go ahead.")) as run:
         question = asked(agent)
         fields = person.form_of(question)["fields"]
-        submit(person, question, fields["PostgreSQL"], fields["SQLite"], ("notes-0", "Both"))
+        person.submit(question, fields["PostgreSQL"], fields["SQLite"], ("notes-0", "Both"))
         assert run.ends() == 0
         updated = run.results[0]["updatedInput"]
         assert updated["answers"] == {"Database?": "PostgreSQL, SQLite"}
@@ -191,7 +192,7 @@ FOLLOW_UP = {
 
 def test_a_follow_up_question_is_answered_as_well(start: Start, agent: Agent, person: Person) -> None:
     with start(FOLLOW_UP, arguments=("-p", "Go ahead.")) as run:
-        submit(person, asked(agent), ("choice-0", "0"), ("choice-0", "1"))
+        person.submit(asked(agent), ("choice-0", "0"), ("choice-0", "1"))
         assert run.ends() == 0
         updated = {**FOLLOW_UP["input"], "answers": {"Which colour?": 'Red, "Blue, dark"'}}
         assert run.results == [{"behavior": "allow", "updatedInput": updated}]
@@ -202,7 +203,7 @@ def test_an_old_client_gets_the_answer_to_a_follow_up_question_as_a_tool_result(
 ) -> None:
     flags = ("--legacy-tool-result",)
     with start(FOLLOW_UP, flags=flags, arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
-        submit(person, asked(agent), ("choice-0", "0"), ("choice-0", "1"))
+        person.submit(asked(agent), ("choice-0", "0"), ("choice-0", "1"))
         assert run.ends() == 0
         (block,) = run.results
         assert (block["content"], block["is_error"]) == ('Red, "Blue, dark"', False)
@@ -226,7 +227,7 @@ def test_several_requests_at_once_each_get_their_own_answer(
 
 def test_a_skip_is_denied_with_who_and_why(start: Start, agent: Agent, person: Person) -> None:
     with start(ask(), arguments=("-p", "Go ahead.")) as run:
-        skip(person, asked(agent), "Ask me tomorrow")
+        person.skip(asked(agent), "Ask me tomorrow")
         assert run.ends() == 0
         message = 'Ana Costa chose not to answer: "Ask me tomorrow"'
         assert run.results == [{"behavior": "deny", "message": message}]
@@ -321,7 +322,7 @@ def test_an_old_client_gets_the_label_as_a_tool_result(start: Start, agent: Agen
 
 def test_an_old_client_gets_a_skip_as_an_error(start: Start, agent: Agent, person: Person) -> None:
     with start(ask(), flags=("--legacy-tool-result",), arguments=("-p", "Go ahead."), FAKE_OLD="1") as run:
-        skip(person, asked(agent))
+        person.skip(asked(agent))
         assert run.ends() == 0
         (block,) = run.results
         assert block["is_error"] is True

@@ -20,11 +20,11 @@ from bridge_client import (
     StillOpen,
     Withdrawn,
 )
-from tests.actors import Agent, eventually
-from tests.actors import Person as User
 from tests.client.loopback import Front
-from tests.client.people import skip, submit
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person as User
+from tests.harness.timing import eventually
 
 DATABASE = [
     {
@@ -62,7 +62,7 @@ def test_an_answer_has_its_person_and_channel(client: Client, person: User) -> N
 
 def test_custom_text_and_notes_are_unchanged(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
-    submit(person, question.data, ("choice-0", "other"), ("other-0", "DuckDB"), ("notes-0", "It is small"))
+    person.submit(question.data, ("choice-0", "other"), ("other-0", "DuckDB"), ("notes-0", "It is small"))
     result = client.wait(question.id, 10)
     assert isinstance(result, Answered)
     assert result.choices == [Choice("Which database?", "Database", [], "DuckDB", "It is small")]
@@ -81,7 +81,7 @@ def test_a_wait_ends_with_the_click(client: Client, agent: Agent, person: User) 
 
 def test_a_skip_is_declined_with_its_reason(client: Client, person: User) -> None:
     question = client.ask(DATABASE)
-    skip(person, question.data, "Not mine to decide")
+    person.skip(question.data, "Not mine to decide")
     result = client.wait(question.id, 10)
     assert isinstance(result, Declined)
     assert result.reason == "Not mine to decide"
@@ -288,7 +288,7 @@ def test_care_is_sent_and_returned(client: Client) -> None:
     assert question.care["undo_seconds"] == 10
 
 
-def test_all_voters_are_in_the_result(client: Client, person: User, bridge: World) -> None:
+def test_all_voters_are_in_the_result(client: Client, person: User, bridge: Bridge) -> None:
     question = client.ask(DATABASE, care={"votes": 2})
     person.answer(question.data, "SQLite")
     result = client.wait(question.id, 0)

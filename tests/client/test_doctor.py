@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent
-from tests.client.certificates import make_certificate
 from tests.client.conftest import Command
 from tests.client.loopback import Front, Request, forward, hold_back, reply
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.certificates import make_certificate
 
 MakeCommand = Callable[..., Command]
 
@@ -53,7 +53,7 @@ def test_an_address_without_a_server(command: Command) -> None:
     assert "ASK_BRIDGE_URL" in wrong(command, ASK_BRIDGE_URL="http://127.0.0.1:9")["address"]
 
 
-def test_an_address_without_the_prefix(bridge: World, agent: Agent, make_command: MakeCommand) -> None:
+def test_an_address_without_the_prefix(bridge: Bridge, agent: Agent, make_command: MakeCommand) -> None:
     with Front(bridge.site.port, prefix="/tools/ask") as front:
         front.always = lambda front, client, request: (
             forward if request.target.startswith("/tools/ask") else reply(404)
@@ -119,7 +119,7 @@ def test_a_client_of_another_release(front: Front, agent: Agent, make_command: M
 
 
 def test_an_untrusted_certificate(
-    bridge: World, agent: Agent, make_command: MakeCommand, tmp_path: Path
+    bridge: Bridge, agent: Agent, make_command: MakeCommand, tmp_path: Path
 ) -> None:
     certificate = make_certificate(tmp_path, "localhost")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

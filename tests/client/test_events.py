@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bridge_client import Cancellation, Cancelled, Client, ProblemError
-from tests.actors import Agent, eventually
 from tests.client.loopback import Front, drop
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.timing import eventually
 
 
 class Listener:
@@ -94,7 +95,7 @@ def test_nothing_is_missed_by_a_stream_that_broke_before_its_first_message(
     listening.stop()
 
 
-def test_a_restart_is_survived(own_bridge: World) -> None:
+def test_a_restart_is_survived(own_bridge: Bridge) -> None:
     agent = own_bridge.agent()
     client = Client(f"http://127.0.0.1:{own_bridge.site.port}", agent.key, agent.room)
     first = agent.send("one")

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front, Request, forward, reply
-from tests.client.people import skip, submit
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 DATABASE = {
     "question": "Which database?",
@@ -81,8 +82,7 @@ def test_several_questions_with_ticks_a_text_a_note_and_a_preview(
     command: Command, agent: Agent, person: Person
 ) -> None:
     with command.start("hook", stdin=envelope("PreToolUse", DATABASE, CHECKS)) as process:
-        submit(
-            person,
+        person.submit(
             waiting_question(agent),
             ("choice-0", "0"),
             ("notes-0", "Version 17"),
@@ -105,7 +105,7 @@ def test_several_questions_with_ticks_a_text_a_note_and_a_preview(
 
 def test_a_skip_is_a_deny_with_name_and_reason(command: Command, agent: Agent, person: Person) -> None:
     with command.start("hook", stdin=envelope()) as process:
-        skip(person, waiting_question(agent), "Ask Ben")
+        person.skip(waiting_question(agent), "Ask Ben")
         code, printed, _ = ends(process)
     assert code == 0
     assert hook_output(printed) == {
@@ -208,7 +208,7 @@ def test_parallel_calls_are_separate_questions(command: Command, agent: Agent, p
             if question["tool_use_id"] == "toolu_1":
                 person.answer(question, "SQLite")
             else:
-                submit(person, question, ("choice-0", "1"))
+                person.submit(question, ("choice-0", "1"))
         assert hook_output(ends(one)[1])["updatedInput"]["answers"] == {"Which database?": "SQLite"}
         assert hook_output(ends(two)[1])["updatedInput"]["answers"] == {"Which checks?": "Browser"}
 
@@ -231,7 +231,7 @@ def test_the_person_learns_what_the_agent_does(command: Command, agent: Agent, t
 
 
 def test_a_restart_while_it_waits_changes_nothing(
-    own_bridge: World, make_command: Callable[..., Command]
+    own_bridge: Bridge, make_command: Callable[..., Command]
 ) -> None:
     agent = own_bridge.agent()
     command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)
@@ -406,7 +406,7 @@ def test_beside_the_dialog_the_room_can_answer(command: Command, agent: Agent, p
 
 def test_beside_the_dialog_the_room_can_decline(command: Command, agent: Agent, person: Person) -> None:
     with command.start("hook", stdin=envelope("PermissionRequest")) as process:
-        skip(person, waiting_question(agent))
+        person.skip(waiting_question(agent))
         _, printed, _ = ends(process)
     decision = hook_output(printed)["decision"]
     assert decision == {"behavior": "deny", "message": "Ana Costa chose not to answer."}
@@ -442,7 +442,7 @@ def test_a_repeated_request_is_asked_again_after_its_answer(
 
 
 def test_key_that_only_asks_withdraws_what_was_answered_in_the_terminal(
-    bridge: World, make_command: Callable[..., Command], url: str, agent: Agent
+    bridge: Bridge, make_command: Callable[..., Command], url: str, agent: Agent
 ) -> None:
     command = make_command(url, bridge.agent_with(agent, "ask"))
     asked_before(command, "PermissionRequest")
@@ -645,13 +645,13 @@ def test_too_few_votes_are_no_answer_and_the_model_is_told_so(
 
 
 def test_notes_of_several_people_have_their_names(
-    command: Command, agent: Agent, person: Person, bridge: World
+    command: Command, agent: Agent, person: Person, bridge: Bridge
 ) -> None:
     command.environment["ASK_BRIDGE_CARE"] = CARE["votes"]
     with command.start("hook", stdin=envelope()) as process:
         question = waiting_question(agent)
-        submit(person, question, ("choice-0", "1"), ("notes-0", "It is small"))
-        submit(bridge.person("ben"), question, ("choice-0", "1"), ("notes-0", "For now"))
+        person.submit(question, ("choice-0", "1"), ("notes-0", "It is small"))
+        bridge.person("ben").submit(question, ("choice-0", "1"), ("notes-0", "For now"))
         _, printed, _ = ends(process)
     assert hook_output(printed)["additionalContext"] == (
         r'Note on "Which database?": "Ana Costa: It is small\nBen Okafor: For now"'

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bridge_client import Client, ProblemError, Unreachable
-from tests.actors import Agent
-from tests.client.certificates import make_certificate
 from tests.client.loopback import Front, reply, tunnel
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.certificates import make_certificate
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 
@@ -21,7 +21,7 @@ def make_client(agent: Agent) -> Callable[[str], Client]:
 
 
 @pytest.mark.parametrize("ending", ["", "/"])
-def test_a_bridge_under_a_prefix_is_reached(bridge: World, make_client, agent: Agent, ending: str) -> None:
+def test_a_bridge_under_a_prefix_is_reached(bridge: Bridge, make_client, agent: Agent, ending: str) -> None:
     with Front(bridge.site.port, prefix="/tools/ask") as front:
         client = make_client(front.url + ending)
         question = client.ask(GO_ON)
@@ -53,7 +53,7 @@ def test_a_redirect_is_an_error_and_not_followed(front: Front, make_client) -> N
     assert len(front.requests) == 1
 
 
-def test_json_of_another_server_is_no_question(bridge: World, make_client) -> None:
+def test_json_of_another_server_is_no_question(bridge: Bridge, make_client) -> None:
     client = make_client(f"http://127.0.0.1:{bridge.site.port}")
     reply = client.transport.request("GET", "/healthz")
     assert reply.body == {"status": "ok"}
@@ -70,7 +70,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tls_front(bridge: World, certificate: Path) -> Iterator[Front]:
+def tls_front(bridge: Bridge, certificate: Path) -> Iterator[Front]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     with Front(bridge.site.port, context=context) as running:

@@ -5,10 +5,11 @@ import signal
 import subprocess
 from typing import Any
 
-from tests.actors import Agent, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.timing import eventually
 
 
 def read_content(process: "subprocess.Popen[str]") -> str:
@@ -28,7 +29,7 @@ def test_listen_prints_each_message_at_once(front: Front, agent: Agent, make_com
         assert ends(process)[0] == 143
 
 
-def test_listen_reconnects_after_a_restart(own_bridge: World, make_command: Any) -> None:
+def test_listen_reconnects_after_a_restart(own_bridge: Bridge, make_command: Any) -> None:
     agent = own_bridge.agent()
     first = agent.send("one")
     command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)

@@ -17,11 +17,12 @@ from mcp_types import CallToolResult, Implementation, TextContent
 
 from bridge_client.mcp.call import Limits
 from rooms.contract.care import Care
-from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front, Request, forward, hold_back
-from tests.client.people import skip, submit
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import PATIENCE_SECONDS, eventually
 
 QUESTION = {
     "question": "Which database?",
@@ -211,7 +212,7 @@ def test_several_labels_a_text_and_notes_stay_apart(command: Command, agent: Age
             question = await asked(agent)
             fields = person.form_of(question)["fields"]
             chosen = [fields["PostgreSQL"], fields["SQLite"], ("choice-0", "other"), ("other-0", "DuckDB")]
-            await asyncio.to_thread(submit, person, question, *chosen, ("notes-0", "Small"))
+            await asyncio.to_thread(person.submit, question, *chosen, ("notes-0", "Small"))
             result = await calling
         (answer,) = data(result)["answers"]
         assert answer["selectedOptions"] == ["PostgreSQL", "SQLite"]
@@ -258,7 +259,7 @@ def test_a_skip_comes_with_who_and_why(command: Command, agent: Agent, person: P
     async def test() -> None:
         async with connected(command) as session:
             calling = asyncio.create_task(session.call_tool("ask_user_question", ASK))
-            await asyncio.to_thread(skip, person, await asked(agent), "Not mine to decide")
+            await asyncio.to_thread(person.skip, await asked(agent), "Not mine to decide")
             result = await calling
         assert data(result)["status"] == "declined"
         assert data(result)["by"]["name"] == "Ana Costa"
@@ -527,7 +528,7 @@ def test_a_permission_prompt_that_is_skipped_is_denied_with_the_reason(
     async def test() -> None:
         async with connected(command) as session:
             calling = asyncio.create_task(session.call_tool("approve", PROMPT))
-            await asyncio.to_thread(skip, person, await asked(agent), "Later")
+            await asyncio.to_thread(person.skip, await asked(agent), "Later")
             message = 'Ana Costa chose not to answer: "Later"'
             assert decision(await calling) == {"behavior": "deny", "message": message}
 
@@ -629,7 +630,7 @@ def test_a_missing_package_is_reported_in_one_line(command: Command) -> None:
 
 
 def test_several_people_vote_and_all_are_named(
-    command: Command, agent: Agent, person: Person, bridge: World
+    command: Command, agent: Agent, person: Person, bridge: Bridge
 ) -> None:
     arguments = {**ASK, "care": {"votes": {"needed": 2, "of": ["ana", "ben"]}}}
 

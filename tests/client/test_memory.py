@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from tests.actors import Agent, Person
 from tests.client.conftest import Command
+from tests.harness.agents import Agent
+from tests.harness.people import Person
 
 
 def lines(printed: str) -> list[Any]:

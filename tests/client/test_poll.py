@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from tests.actors import Agent, eventually
 from tests.client.conftest import Command, ends
 from tests.client.loopback import Front
+from tests.harness.agents import Agent
+from tests.harness.timing import eventually
 
 
 def lines(printed: str) -> list[Any]:

@@ -7,9 +7,9 @@ import pytest
 from bridge_client import Client
 from bridge_client.errors import SettingsError
 from bridge_client.transport.proxies import proxy_for
-from tests.actors import Agent
 from tests.client.loopback import Front
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 
@@ -30,7 +30,7 @@ def test_a_proxy_from_the_environment_is_used(front: Front, make_client, agent: 
 
 
 def test_this_machine_itself_is_never_reached_through_a_proxy(
-    bridge: World, make_client, monkeypatch
+    bridge: Bridge, make_client, monkeypatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert make_client(f"http://127.0.0.1:{bridge.site.port}").ask(GO_ON).is_open

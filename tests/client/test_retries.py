@@ -9,9 +9,10 @@ import pytest
 from bridge_client import Answered, Client, ClientError, ProblemError, Unreachable
 from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.retries import Retries
-from tests.actors import Agent, eventually
 from tests.client.loopback import Front, drop, drop_after_forwarding, reply
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.timing import eventually
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 
@@ -124,7 +125,7 @@ def test_pauses_grow_but_stay_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_asks_once_and_returns_the_answer(own_bridge: World, end: int) -> None:
+def test_a_restart_asks_once_and_returns_the_answer(own_bridge: Bridge, end: int) -> None:
     agent = own_bridge.agent()
     url = f"http://127.0.0.1:{own_bridge.site.port}"
     client = Client(url, agent.key, agent.room, patience_seconds=60)
@@ -149,7 +150,7 @@ def test_a_restart_asks_once_and_returns_the_answer(own_bridge: World, end: int)
     assert [card["id"] for card in listed] == [question["id"]]
 
 
-def test_a_bridge_that_starts_late_still_gets_the_question(own_bridge: World) -> None:
+def test_a_bridge_that_starts_late_still_gets_the_question(own_bridge: Bridge) -> None:
     agent = own_bridge.agent()
     url = f"http://127.0.0.1:{own_bridge.site.port}"
     own_bridge.site.stop()

@@ -8,9 +8,10 @@ import pytest
 
 from bridge_client import Client
 from bridge_client.sdk import ask_bridge_can_use_tool
-from tests.actors import Agent, Person, eventually
 from tests.client.loopback import Front
-from tests.client.people import skip, submit
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 sdk = pytest.importorskip("claude_agent_sdk")
 
@@ -48,7 +49,7 @@ def test_an_answer_is_allowed_with_the_questions_and_answers(
 
     def tick(question: Any) -> None:
         assert question["agent"]["name"] == "sdk-bot"
-        submit(person, question, ("choice-0", "0"), ("choice-0", "1"), ("notes-0", "Quickly"))
+        person.submit(question, ("choice-0", "0"), ("choice-0", "1"), ("notes-0", "Quickly"))
 
     result = asyncio.run(answered(callback, agent, tick))
     assert isinstance(result, sdk.PermissionResultAllow)
@@ -79,7 +80,7 @@ def test_a_follow_up_question_is_allowed_with_its_answer(
 
 def test_a_skip_is_denied_with_name_and_reason(client: Client, agent: Agent, person: Person) -> None:
     callback = ask_bridge_can_use_tool(client)
-    result = asyncio.run(answered(callback, agent, lambda question: skip(person, question, "Ask Ben")))
+    result = asyncio.run(answered(callback, agent, lambda question: person.skip(question, "Ask Ben")))
     assert isinstance(result, sdk.PermissionResultDeny)
     assert result.message == 'Ana Costa chose not to answer: "Ask Ben"'
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.actors import Agent
 from tests.client.conftest import Command
+from tests.harness.agents import Agent
 
 
 def messages(agent: Agent) -> list[Any]:

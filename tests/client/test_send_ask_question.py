@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person
 from tests.client.conftest import Command
+from tests.harness.agents import Agent
+from tests.harness.people import Person
 
 PAYLOAD = '{"question": "Which approach?", "options": [{"label": "A"}, {"label": "B"}]}'
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from bridge_client.archive import archive as client_archive
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
-from tests.processes import ROOT
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.sites import ROOT
+from tests.harness.timing import eventually
 
 PACKAGE = ROOT / "bridge_client"
 MODULES = sorted(

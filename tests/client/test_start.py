@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.actors import Agent, eventually
 from tests.client.conftest import Command
 from tests.client.loopback import Front
+from tests.harness.agents import Agent
+from tests.harness.timing import eventually
 
 FIRST_REQUEST_SECONDS = 0.150
 MEMORY_BYTES = 30 * 1024 * 1024

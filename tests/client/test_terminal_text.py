@@ -14,9 +14,10 @@ import pytest
 
 from bridge_client.claude_code.answer_text import UNSEEN
 from bridge_client.commands.terminal_text import inert
-from tests.actors import PATIENCE_SECONDS, Agent, Person, eventually
 from tests.client.conftest import Command
-from tests.client.people import skip, submit
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import PATIENCE_SECONDS, eventually
 
 # Clears the screen, writes to the clipboard, does both again with C1 controls, reverses the rest of the line,
 # fakes a line of this program, and deletes.
@@ -91,7 +92,7 @@ def asked(agent: Agent) -> Any:
 def test_ask_shows_an_answer_and_its_note(command: Command, agent: Agent, person: Person) -> None:
     with on_terminal(command, "ask", "Go on?", "--option", "Yes", "--option", "No") as screen:
         answer = [("choice-0", "other"), ("other-0", HOSTILE), ("notes-0", HOSTILE)]
-        submit(person, asked(agent), *answer)
+        person.submit(asked(agent), *answer)
         printed = screen.everything()
     assert_inert(printed)
     assert printed.count(r"\x1b[2J\x1b]52;c;cm0gLXJm\x07 \x9b2J\x9d52;c;cm0=\x9c \u202eoN") == 2
@@ -99,7 +100,7 @@ def test_ask_shows_an_answer_and_its_note(command: Command, agent: Agent, person
 
 def test_ask_shows_the_reason_of_a_skip(command: Command, agent: Agent, person: Person) -> None:
     with on_terminal(command, "ask", "Go on?", "--option", "Yes", "--option", "No") as screen:
-        skip(person, asked(agent), HOSTILE)
+        person.skip(asked(agent), HOSTILE)
         printed = screen.everything()
     assert_inert(printed)
     assert "Ana Costa chose not to answer" in printed
@@ -107,7 +108,7 @@ def test_ask_shows_the_reason_of_a_skip(command: Command, agent: Agent, person: 
 
 def test_ask_prints_the_same_json_on_a_terminal(command: Command, agent: Agent, person: Person) -> None:
     with on_terminal(command, "ask", "Go on?", "--option", "Yes", "--option", "No", "--json") as screen:
-        submit(person, asked(agent), ("choice-0", "other"), ("other-0", HOSTILE))
+        person.submit(asked(agent), ("choice-0", "other"), ("other-0", HOSTILE))
         printed = screen.everything()
     assert_inert(printed)
     (line,) = (line for line in printed.splitlines() if line.startswith("{"))
@@ -119,7 +120,7 @@ def test_memory_shows_what_was_asked_and_answered(
     command: Command, agent: Agent, person: Person, flags: tuple[str, ...]
 ) -> None:
     question = agent.ask(questions=[{"question": f"Go on? {HOSTILE}", "options": ["Yes", "No"]}])
-    submit(person, question, ("choice-0", "other"), ("other-0", HOSTILE))
+    person.submit(question, ("choice-0", "other"), ("other-0", HOSTILE))
     query = quote(f"Go on? {HOSTILE}")
     eventually(lambda: agent.call("GET", f"{agent.path}/memory?q={query}").json()["memories"])
     with on_terminal(command, "memory", f"Go on? {HOSTILE}", *flags) as screen:
@@ -153,7 +154,7 @@ def test_a_program_gets_every_character(command: Command, agent: Agent, person: 
     assert json.loads(line)["content"] == HOSTILE
     assert "\u202e" in line
     with command.start("ask", "Go on?", "--option", "Yes", "--option", "No") as process:
-        submit(person, asked(agent), ("choice-0", "other"), ("other-0", HOSTILE))
+        person.submit(asked(agent), ("choice-0", "other"), ("other-0", HOSTILE))
         printed, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert printed == f"{HOSTILE}\n"
     assert_inert(errors)

@@ -3,7 +3,7 @@
 import threading
 
 from bridge_client.claude_code.turns import Turns
-from tests.actors import PATIENCE_SECONDS
+from tests.harness.timing import PATIENCE_SECONDS
 
 
 def test_stdin_is_closed_after_a_silence_if_messages_became_one_turn() -> None:

@@ -12,12 +12,14 @@ import pytest
 
 from bridge_client import Client, settings
 from bridge_client.sdk import ask_bridge_can_use_tool
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command, ends
 from tests.client.test_claude import FAKE, ask
 from tests.client.test_hook import envelope, hook_output
 from tests.client.test_mcp import ASK, connected
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 WINDOW_SECONDS = 1
 CARE = {"undo_seconds": WINDOW_SECONDS}
@@ -65,7 +67,7 @@ def by_permission_hook(careful: Command) -> Adapter:
 
 
 @pytest.fixture
-def by_http_hook(bridge: World, agent: Agent) -> Adapter:
+def by_http_hook(bridge: Bridge, agent: Agent) -> Adapter:
     """Nothing is configured on the agent's machine: the care is a setting of the room."""
     bridge.set_care(agent, CARE)
 

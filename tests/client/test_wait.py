@@ -1,7 +1,9 @@
 """`ask-bridge wait`: waits for the answer to an earlier question."""
 
-from tests.actors import Agent, Person, eventually
 from tests.client.conftest import Command
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 
 def test_wait_returns_the_answer(command: Command, agent: Agent, person: Person) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from bridge_client import Answered, Client, Unreachable
 from bridge_client.transport import waiting
-from tests.actors import Agent, Person, eventually
 from tests.client.loopback import Front, Request, drop, forward, reply
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
 

@@ -1,7 +1,8 @@
 """`ask-bridge withdraw`: withdraws a question."""
 
-from tests.actors import Agent, Person
 from tests.client.conftest import Command
+from tests.harness.agents import Agent
+from tests.harness.people import Person
 
 
 def test_an_answered_question_cannot_be_withdrawn(command: Command, agent: Agent, person: Person) -> None:

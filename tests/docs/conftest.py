@@ -1,4 +1,4 @@
-"""A new site for each document that has examples, and somebody who tries them."""
+"""A new site and shell for each document with examples."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,5 +12,5 @@ from tests.docs.reader import Reader, new_reader
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     if not shutil.which("curl"):
         pytest.skip("needs curl")
-    with new_reader(tmp_path_factory.mktemp("docs")) as someone:
-        yield someone
+    with new_reader(tmp_path_factory.mktemp("docs")) as running:
+        yield running

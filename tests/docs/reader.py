@@ -1,4 +1,4 @@
-"""A reader who types the examples of a document into a shell, one after the other, beside a new site."""
+"""Runs the examples of a document in a shell, one after the other, against a new site."""
 
 import re
 import secrets
@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import Site, clean_environment, run_manage
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.sites import Site, clean_environment, run_manage
+from tests.harness.timing import eventually
 
 # One example: what to run, what happens meanwhile, what comes back.
 EXAMPLE = re.compile(
@@ -56,7 +58,7 @@ def masked(text: str) -> str:
 
 
 class Reader:
-    """Has a shell, and Ana who clicks when the document says so."""
+    """A shell for the commands, and Ana who clicks where the document says so."""
 
     def __init__(self, site: Site, key: str, ana: Person) -> None:
         self.agent, self.ana = Agent(site, "lobby", key), ana
@@ -105,7 +107,7 @@ class Reader:
 
 @contextmanager
 def new_reader(folder: Path) -> Iterator[Reader]:
-    """Somebody who has just started a site for the first time."""
+    """A reader of a document, with a site after its first start."""
     environment = clean_environment(folder / "data")
     site = Site(environment)
     try:

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from rooms.models import AgentKey, Room
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "administration.md").read_text()
 COMMANDS = re.findall(r"^\.venv/bin/python manage\.py (.+)$", DOCUMENT, re.MULTILINE)

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 from bridge_client.cli import build_parser
 from rooms.contract.care import Care
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "agents.md").read_text()
 

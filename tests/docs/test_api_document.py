@@ -10,7 +10,7 @@ from typing import Any
 from rooms.api import openapi
 from rooms.contract import payload
 from tests.docs.reader import Reader, examples, masked
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "api.md").read_text()
 

@@ -20,7 +20,7 @@ from rooms.conf import DEFAULTS
 from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
 from rooms.live import metrics
 from rooms.live.exchange import COMMENT_SECONDS
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DEPLOY = ROOT / "deploy"
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
@@ -104,7 +104,7 @@ def test_document_has_the_words_of_the_labels(db: None) -> None:
 
 
 def test_document_has_the_fields_of_a_json_line() -> None:
-    record = logging.LogRecord("rooms.live.hub", logging.ERROR, "", 1, "It failed", None, None)
+    record = logging.LogRecord("rooms.hub", logging.ERROR, "", 1, "It failed", None, None)
     told = DOCUMENT.partition("With `LOG_FORMAT=json`")[2].partition("\n\n")[0]
     for field in json.loads(logs.JsonLine().format(record)):
         assert f"`{field}`" in told
@@ -126,7 +126,7 @@ def test_nginx_limits_every_form_with_a_password_that_is_open_to_all() -> None:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_systemd_takes_the_units(tmp_path: Path) -> None:
     for name in UNITS:
-        # It looks whether the program is there, and nobody has installed the site.
+        # It checks that the program exists, and the site is not installed here.
         text = (DEPLOY / name).read_text().replace("/opt/ask-bridge", str(ROOT))
         (tmp_path / name).write_text(text)
     done = subprocess.run(

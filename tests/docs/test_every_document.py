@@ -11,7 +11,7 @@ from django.core.management import get_commands, load_command_class
 from bridge_client.cli import COMMANDS, build_parser
 from rooms.conf import DEFAULTS
 from tests.docs.test_settings_document import READ_FROM_ENVIRONMENT
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 # Comes from measurements, which not every copy of this repository has.

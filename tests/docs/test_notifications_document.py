@@ -7,7 +7,7 @@ import pytest
 
 from rooms.models import Notice
 from rooms.notifications.channels import webhook
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "docs" / "notifications.md").read_text()
 [EXAMPLE] = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)

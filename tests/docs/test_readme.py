@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from tests.docs.reader import Reader, examples
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 DOCUMENT = (ROOT / "README.md").read_text()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bridge_client import settings as client
 from rooms.conf import DEFAULTS
-from tests.processes import ROOT, clean_environment
+from tests.harness.sites import ROOT, clean_environment
 
 DOCUMENT = (ROOT / "docs" / "settings.md").read_text()
 READ_FROM_ENVIRONMENT = set(

@@ -1,4 +1,4 @@
-"""Redis or PostgreSQL goes away in the middle of everything, and comes back."""
+"""Outages of Redis or PostgreSQL under ordinary traffic."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import eventually
-from tests.faults.everyday import Everyday, request_in_time
-from tests.faults.figures import share, spread, tell
+from tests.faults.restarts import RestartableBridge, restartable_bridge
 from tests.faults.servers import OwnPostgres, OwnRedis, own_postgres, own_redis
-from tests.faults.sites import Killable, killable
-from tests.processes import Site
+from tests.faults.traffic import Traffic, request_in_time
+from tests.harness.figures import percentile, percentiles, report
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 BEFORE_SECONDS = 2
 AFTER_SECONDS = 6
-# Everybody is served again this long after the return.
+# All clients are served again this long after the return.
 RECOVERY_SECONDS = 5
-# A probe that is sent this long after the server went says so.
+# A probe reports the outage this long after it began.
 NOTICED_SECONDS = 1
 
 
@@ -27,27 +27,29 @@ class Outages:
 
     redis: OwnRedis
     postgres: OwnPostgres
-    bridge: Killable
+    bridge: RestartableBridge
 
     def of_redis(self, way: str, away_seconds: float) -> None:
-        """Without Redis the processes do not hear each other: everybody looks again, and nothing fails."""
+        """Without Redis hints are lost between processes: they look again, and nothing fails."""
         ways = {
             "killed": (self.redis.crash, self.redis.start),
             "frozen": (self.redis.freeze, self.redis.thaw),
         }
         warned = self.warnings()
-        day, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
-        assert warned < self.warnings() <= warned + 2 * len(self.bridge.sites), "said once, not for each hint"
-        assert set(day.statuses("ask")) == {201}, day.statuses("ask")
-        assert set(day.statuses("answer")) == {303}, day.statuses("answer")
-        assert max(day.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
-        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
+        traffic, gone_at, back_at = take_away(self.bridge, f"Redis {way},", away_seconds, *ways[way])
+        assert warned < self.warnings() <= warned + 2 * len(self.bridge.sites), (
+            "logged once, not for each hint"
+        )
+        assert set(traffic.statuses("ask")) == {201}, traffic.statuses("ask")
+        assert set(traffic.statuses("answer")) == {303}, traffic.statuses("answer")
+        assert max(traffic.lags()) < RECOVERY_SECONDS, "not even the outage itself may cost more"
+        said = traffic.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said == {'503 {"database": "ok", "channel_layer": "unreachable"}'}, said
-        later = day.lags(answered_after=back_at + RECOVERY_SECONDS)
-        assert share(later, 0.9) < 1, "hints did not come back"
+        later = traffic.lags(answered_after=back_at + RECOVERY_SECONDS)
+        assert percentile(later, 0.9) < 1, "hints did not come back"
 
     def warnings(self) -> int:
-        """How often the processes said that they do not hear each other."""
+        """The number of warnings about lost hints in the logs."""
         lines = [line for site in self.bridge.sites for line in site.complaints]
         return sum("processes look again instead" in line for line in lines)
 
@@ -57,9 +59,9 @@ class Outages:
             "crashed": (self.postgres.crash, self.postgres.start),
             "frozen": (self.postgres.freeze, self.postgres.thaw),
         }
-        day, gone_at, back_at = take_away(self.bridge, f"PostgreSQL {way},", away_seconds, *ways[way])
-        assert max(day.lags(not_before=back_at)) < RECOVERY_SECONDS
-        said = day.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
+        traffic, gone_at, back_at = take_away(self.bridge, f"PostgreSQL {way},", away_seconds, *ways[way])
+        assert max(traffic.lags(not_before=back_at)) < RECOVERY_SECONDS
+        said = traffic.readiness_between(gone_at + NOTICED_SECONDS, gone_at + away_seconds)
         assert said <= {'503 {"database": "unreachable", "channel_layer": "ok"}'}, said
         assert said or away_seconds < 2 * NOTICED_SECONDS
 
@@ -69,39 +71,46 @@ def outages(folder: Path) -> Iterator[Outages]:
     with own_redis() as redis, own_postgres() as postgres:
         urls = {"REDIS_URL": redis.url, "DATABASE_URL": postgres.url}
         rooms = [f"room-{number}" for number in range(6)]
-        with killable("scaled", folder, rooms, **urls) as bridge:
+        with restartable_bridge("scaled", folder, rooms, **urls) as bridge:
             yield Outages(redis, postgres, bridge)
 
 
 def take_away(
-    bridge: Killable, name: str, away_seconds: float, leave: Callable[[], None], come_back: Callable[[], None]
-) -> tuple[Everyday, float, float]:
-    """Everyday life before, during and after; when the server was gone and when it was back."""
-    day = Everyday(bridge)
-    with day.going_on():
+    bridge: RestartableBridge,
+    name: str,
+    away_seconds: float,
+    leave: Callable[[], None],
+    come_back: Callable[[], None],
+) -> tuple[Traffic, float, float]:
+    """Traffic before, during and after the outage; when it began and when it ended."""
+    traffic = Traffic(bridge)
+    with traffic.running():
         time.sleep(BEFORE_SECONDS)
         leave()
         gone_at = time.monotonic()
         if away_seconds >= 2 * NOTICED_SECONDS:
             time.sleep(NOTICED_SECONDS)
-            day.look_whether_ready()
+            traffic.probe_readiness()
         time.sleep(max(0, gone_at + away_seconds - time.monotonic()))
         come_back()
         back_at = time.monotonic()
         eventually(lambda: all(is_ready(site) for site in bridge.sites), seconds=2 * RECOVERY_SECONDS)
         ready_after = time.monotonic() - back_at
         time.sleep(AFTER_SECONDS)
-    refused = [told.seconds for told in day.told if told.status == 503 and not told.what.startswith("/")]
-    tell(
-        f"{name} away for {back_at - gone_at:.1f} s: {len(day.asked)} questions, asks {day.statuses('ask')}, "
-        f"answers {day.statuses('answer')}, {f'refusals took {spread(refused)}, ' if refused else ''}"
-        f"ready again after {ready_after:.1f} s; agents and pages lagged {spread(day.lags())}, "
-        f"after the return {spread(day.lags(not_before=back_at))}"
+    refused = [
+        each.seconds for each in traffic.replies if each.status == 503 and not each.what.startswith("/")
+    ]
+    report(
+        f"{name} away for {back_at - gone_at:.1f} s: {len(traffic.asked)} questions, "
+        f"asks {traffic.statuses('ask')}, answers {traffic.statuses('answer')}, "
+        f"{f'refusals took {percentiles(refused)}, ' if refused else ''}"
+        f"ready again after {ready_after:.1f} s; agents and pages lagged {percentiles(traffic.lags())}, "
+        f"after the return {percentiles(traffic.lags(not_before=back_at))}"
     )
-    day.check_replies()
-    day.check_nothing_lost()
+    traffic.check_replies()
+    traffic.check_nothing_lost()
     bridge.check_audit()
-    return day, gone_at, back_at
+    return traffic, gone_at, back_at
 
 
 def is_ready(site: Site) -> bool:

@@ -1,4 +1,4 @@
-"""A Redis and a PostgreSQL of our own, so that they can be taken away and brought back."""
+"""A Redis and a PostgreSQL of the test's own, which it can kill, freeze and restart."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.processes import free_port
+from tests.harness.sites import free_port
 
 START_SECONDS = 30
 # PostgreSQL refuses to run as root.
@@ -23,7 +23,7 @@ UNPRIVILEGED = {"user": "postgres", "group": "postgres", "extra_groups": []} if 
 
 
 class Server:
-    """A program with its data in a folder; it comes back on the same port with what it has stored."""
+    """A program with its data in a folder; it restarts on the same port with the same data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,7 +52,7 @@ class Server:
     def send(self, number: Signals, *, to_children: bool = False) -> None:
         assert self.process
         pid = self.process.pid
-        # The parent first: it makes no more children then.
+        # The parent first, so that it starts no more children.
         self.process.send_signal(number)
         if to_children:
             for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
@@ -60,13 +60,13 @@ class Server:
                     os.kill(int(child), number)
 
     def crash(self) -> None:
-        """Gone in the middle of whatever it does."""
+        """Kill it."""
         self.send(Signals.SIGKILL)
         assert self.process
         self.process.wait(START_SECONDS)
 
     def freeze(self) -> None:
-        """There, but as silent as a machine behind a broken cable."""
+        """Stop it with SIGSTOP: its connections stay open and get no reply."""
         self.send(Signals.SIGSTOP, to_children=True)
 
     def thaw(self) -> None:
@@ -183,6 +183,6 @@ def own_postgres() -> Iterator[OwnPostgres]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    # Not below pytest's own, which nobody but its owner may enter.
+    # Not below pytest's folder, which only its owner may enter.
     with tempfile.TemporaryDirectory(prefix="ask-bridge-", ignore_cleanup_errors=True) as name:
         yield Path(name)

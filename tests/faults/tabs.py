@@ -1,12 +1,13 @@
-"""Browser tabs of signed-in people that click faster than any browser: one open connection each."""
+"""Tabs of signed-in people: each sends forms over one open connection, faster than a browser."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.actors import Person
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.people import Person
+from tests.harness.sites import Site
 
 
 class Tab:
@@ -34,7 +35,7 @@ class Tab:
 
 @contextmanager
 def open_tabs(sites: list[Site], people: list[Person], count: int) -> Iterator[list[Tab]]:
-    """So many, over all people and processes; every person has some with htmx and some without."""
+    """So many tabs, spread over people and processes; each person has some with htmx and some without."""
     tabs = [
         Tab(people[number % len(people)], sites[number % len(sites)], has_htmx=number // len(people) % 5 > 0)
         for number in range(count)

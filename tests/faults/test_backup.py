@@ -13,9 +13,12 @@ from threading import Event
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import ROOT, Site, clean_environment, postgres_and_redis_urls
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, Site, clean_environment
+from tests.harness.timing import eventually
 
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 ROOMS = [f"room-{number}" for number in range(4)]
@@ -40,7 +43,7 @@ def run_documented(title: str, environment: dict[str, str], backup: Path) -> Non
 class Writers:
     """Agents that ask and a person who answers, all the time; they write down what was confirmed."""
 
-    def __init__(self, bridge: World) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         self.asked: list[str] = []
         self.answered: list[str] = []
         self.agents = [bridge.agent() for _ in ROOMS]
@@ -88,7 +91,7 @@ def backed_up_under_load(kind: str, environment: dict[str, str], backup: Path) -
     with ExitStack() as stack:
         site = Site(environment)
         stack.callback(site.end)
-        writers = Writers(World(environment, [site], ROOMS))
+        writers = Writers(Bridge(environment, [site], ROOMS))
         stack.callback(writers.stop)
         eventually(lambda: len(writers.asked) > 100 and len(writers.answered) > 5, seconds=60)
         confirmed = list(writers.asked), list(writers.answered)

@@ -16,17 +16,10 @@ from threading import Thread
 import pytest
 
 from bridge_client.client import Client
-from tests.actors import PATIENCE_SECONDS, Agent, eventually
-from tests.nginx import (
-    NAME,
-    Deployment,
-    Front,
-    SecurePerson,
-    deployment,
-    read_until,
-)
-from tests.processes import free_port
-from tests.timing import Stopwatch, best_of
+from tests.harness.agents import Agent
+from tests.harness.nginx import NAME, Deployment, Nginx, SecurePerson, deployment, read_until
+from tests.harness.sites import free_port
+from tests.harness.timing import PATIENCE_SECONDS, Stopwatch, best_of, eventually
 
 # Buffered, an event would come with the next comment, up to 15 seconds later.
 AT_ONCE_SECONDS = 0.5
@@ -42,7 +35,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 
 @pytest.fixture
-def front(deployed: Deployment) -> Front:
+def front(deployed: Deployment) -> Nginx:
     return deployed.front
 
 
@@ -57,7 +50,7 @@ def person(deployed: Deployment) -> SecurePerson:
 
 
 @pytest.fixture
-def client(front: Front, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Client:
+def client(front: Nginx, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The real client, which trusts the test's certificate."""
     monkeypatch.setenv("SSL_CERT_FILE", str(front.certificate))
     monkeypatch.setenv("NO_PROXY", NAME)
@@ -147,7 +140,7 @@ def test_an_agent_that_hangs_up_is_gone_before_its_lease_is_over(agent: Agent) -
 # ---- HTTP/2 and compression --------------------------------------------------------------------------------
 
 
-def test_pages_come_over_http_2(front: Front) -> None:
+def test_pages_come_over_http_2(front: Nginx) -> None:
     shown = subprocess.run(
         front.curl("/login/", "--output", "/dev/null", "--write-out", "%{http_version} %{http_code}"),
         capture_output=True,
@@ -158,7 +151,7 @@ def test_pages_come_over_http_2(front: Front) -> None:
 
 
 def test_a_question_reaches_a_page_over_http_2_at_once(
-    front: Front, agent: Agent, person: SecurePerson
+    front: Nginx, agent: Agent, person: SecurePerson
 ) -> None:
     cookie = f"sessionid={person.cookies['sessionid']}"
     command = front.curl(f"/rooms/{agent.room}/stream", "--cookie", cookie, "--max-time", "60")
@@ -179,7 +172,7 @@ def test_a_question_reaches_a_page_over_http_2_at_once(
             reading.terminate()
 
 
-def test_pages_are_compressed(front: Front) -> None:
+def test_pages_are_compressed(front: Nginx) -> None:
     status, headers, body = fetch(front.connect(), "/login/", Accept_Encoding="gzip")
     assert (status, headers["Content-Encoding"]) == (200, "gzip")
     assert "Accept-Encoding" in headers["Vary"]
@@ -187,7 +180,7 @@ def test_pages_are_compressed(front: Front) -> None:
 
 
 def test_event_streams_and_json_are_never_compressed(
-    front: Front, agent: Agent, person: SecurePerson
+    front: Nginx, agent: Agent, person: SecurePerson
 ) -> None:
     wanted = person._headers({"Accept-Encoding": "gzip"})
     for path, headers in (
@@ -204,7 +197,7 @@ def test_event_streams_and_json_are_never_compressed(
             assert response.readline()
 
 
-def test_static_files_come_from_nginx_compressed_and_for_ever(front: Front) -> None:
+def test_static_files_come_from_nginx_compressed_and_for_ever(front: Nginx) -> None:
     page = front.request("GET", "/login/").text
     found = re.findall(r'(?:href|src)="(/static/[^"#]+\.(?:css|js))"', page)
     assert found
@@ -219,7 +212,7 @@ def test_static_files_come_from_nginx_compressed_and_for_ever(front: Front) -> N
         assert eventually(lambda path=path: front.served(path)) == ["200 - | -"]
 
 
-def test_a_static_file_without_a_hash_in_its_name_is_asked_for_again_soon(front: Front) -> None:
+def test_a_static_file_without_a_hash_in_its_name_is_asked_for_again_soon(front: Nginx) -> None:
     status, headers, _ = fetch(front.connect(), "/static/ask_bridge/components.css")
     assert (status, headers["Cache-Control"]) == (200, "public, max-age=60")
 
@@ -238,17 +231,17 @@ def test_nothing_beside_the_static_files_is_served(deployed: Deployment, path: s
 
 
 def padded(agent: Agent, size: int) -> str:
-    return json.dumps(agent.question()).ljust(size)
+    return json.dumps(agent.question_body()).ljust(size)
 
 
-def test_a_body_of_64_kib_is_taken(front: Front, agent: Agent) -> None:
+def test_a_body_of_64_kib_is_taken(front: Nginx, agent: Agent) -> None:
     path = f"{agent.path}/questions"
     taken = front.request("POST", path, body=padded(agent, BODY_LIMIT), headers=agent.headers())
     assert taken.status == 201
 
 
 @pytest.mark.parametrize("size", [BODY_LIMIT + 1, 5_000_000])
-def test_a_larger_body_is_refused_by_nginx_in_our_shape(front: Front, agent: Agent, size: int) -> None:
+def test_a_larger_body_is_refused_by_nginx_in_our_shape(front: Nginx, agent: Agent, size: int) -> None:
     path = f"{agent.path}/questions?size={size}"
     refused = front.request("POST", path, body=padded(agent, size), headers=agent.headers())
     assert refused.status == 413
@@ -257,29 +250,29 @@ def test_a_larger_body_is_refused_by_nginx_in_our_shape(front: Front, agent: Age
     assert eventually(lambda: front.served(path)) == ["413 - | -"]
 
 
-def test_a_larger_body_of_unknown_length_is_refused_as_well(front: Front, agent: Agent) -> None:
+def test_a_larger_body_of_unknown_length_is_refused_as_well(front: Nginx, agent: Agent) -> None:
     body = iter([padded(agent, BODY_LIMIT + 1).encode()])
     refused = front.request("POST", f"{agent.path}/questions", body=body, headers=agent.headers())
     assert (refused.status, refused.json()["code"]) == (413, "too_large")
 
 
-def test_a_form_over_256_kib_is_refused(front: Front) -> None:
+def test_a_form_over_256_kib_is_refused(front: Nginx) -> None:
     assert front.request("POST", "/login/", body="x" * (256 * 1024 + 1)).status == 413
 
 
-def test_without_tls_there_is_only_a_redirect_whatever_the_client_claims(front: Front) -> None:
+def test_without_tls_there_is_only_a_redirect_whatever_the_client_claims(front: Nginx) -> None:
     status, headers, _ = fetch(front.connect_without_tls(), "/login/?next=/", X_Forwarded_Proto="https")
     assert (status, headers["Location"]) == (301, f"https://{NAME}/login/?next=/")
 
 
-def test_a_client_cannot_bend_what_the_site_thinks_of_its_address(front: Front) -> None:
+def test_a_client_cannot_bend_what_the_site_thinks_of_its_address(front: Nginx) -> None:
     forged = {"X_Forwarded_Proto": "http", "X_Forwarded_Host": "evil.example", "Daphne_Root_Path": "/evil"}
     assert fetch(front.connect(), "/login/", **forged)[0] == 200
     status, headers, _ = fetch(front.connect(), "/", **forged)
     assert (status, headers["Location"]) == (302, "/login/?next=/")
 
 
-def test_a_foreign_host_name_is_refused(front: Front) -> None:
+def test_a_foreign_host_name_is_refused(front: Nginx) -> None:
     assert fetch(front.connect(), "/login/", Host="evil.example")[0] == 400
 
 
@@ -308,7 +301,7 @@ def recorder() -> Iterator[tuple[int, list[HTTPMessage]]]:
 
 def test_the_site_hears_about_the_client_from_nginx_alone(tmp_path: Path) -> None:
     with recorder() as (port, seen), ExitStack() as stack:
-        front = Front(tmp_path / "nginx", [port], tmp_path)
+        front = Nginx(tmp_path / "nginx", [port], tmp_path)
         stack.callback(front.end)
         forged = dict.fromkeys(
             [
@@ -331,7 +324,7 @@ def test_the_site_hears_about_the_client_from_nginx_alone(tmp_path: Path) -> Non
 
 
 def test_without_any_process_agents_are_told_in_our_shape_when_to_come_back(tmp_path: Path) -> None:
-    front = Front(tmp_path / "nginx", [free_port(), free_port()], tmp_path)
+    front = Nginx(tmp_path / "nginx", [free_port(), free_port()], tmp_path)
     try:
         away = front.request("GET", "/api/v1/questions/q_1?wait=50")
         assert (away.status, away.headers["Retry-After"]) == (503, "1")
@@ -354,7 +347,7 @@ def test_when_one_process_is_killed_the_other_goes_on_with_everything(
             for _ in range(WAITS):
                 agent.ask()
                 assert person.get(f"/rooms/{agent.room}").status == 200
-            # Those that it had held are held by the other one now, and nobody noticed.
+            # The other process holds its waits now, and no agent noticed.
             person.answer(question, "PostgreSQL")
             for wait in waits:
                 reply = wait.reply()

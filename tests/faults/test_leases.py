@@ -1,4 +1,4 @@
-"""An agent that is gone, in whatever way, shows as gone within a minute, and as back when it is back."""
+"""An agent that ends in any way shows as gone within a minute, and as back after its return."""
 
 import os
 import signal
@@ -9,23 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.processes import ROOT
-from tests.proxy import proxy_to
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.proxy import proxy_to
+from tests.harness.sites import ROOT
+from tests.harness.timing import eventually
 
 MARKED_SECONDS = 60
 
-
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world("embedded", tmp_path_factory.mktemp("leases") / "data") as running:
-        yield running
-
-
-@pytest.fixture
-def agent(bridge: World) -> Agent:
-    return bridge.agent()
+pytestmark = pytest.mark.bridge()
 
 
 def command(agent: Agent, port: int) -> "subprocess.Popen[bytes]":
@@ -50,7 +42,7 @@ def is_active(agent: Agent) -> bool | None:
 
 
 @pytest.fixture
-def waiting(agent: Agent, bridge: World) -> Iterator["subprocess.Popen[bytes]"]:
+def waiting(agent: Agent, bridge: Bridge) -> Iterator["subprocess.Popen[bytes]"]:
     process = command(agent, bridge.site.port)
     try:
         eventually(lambda: is_active(agent))
@@ -66,7 +58,7 @@ def test_a_killed_agent(agent: Agent, waiting: "subprocess.Popen[bytes]") -> Non
 
 
 def test_agents_that_were_frozen_or_cut_off_without_a_word(
-    agent: Agent, waiting: "subprocess.Popen[bytes]", bridge: World
+    agent: Agent, waiting: "subprocess.Popen[bytes]", bridge: Bridge
 ) -> None:
     # Both at once: each takes almost a minute.
     cut_off = bridge.agent()

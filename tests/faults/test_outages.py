@@ -1,4 +1,4 @@
-"""Redis and PostgreSQL may go and come back: nothing confirmed is lost, and nobody has to be restarted."""
+"""Outages of Redis and PostgreSQL: nothing confirmed is lost, and no process needs a restart."""
 
 from collections.abc import Iterator
 
@@ -14,12 +14,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outages]:
 
 
 @pytest.mark.parametrize(("way", "away_seconds"), [("killed", 10), ("frozen", 7)])
-def test_nobody_fails_while_redis_is_away(running: Outages, way: str, away_seconds: float) -> None:
+def test_no_request_fails_while_redis_is_away(running: Outages, way: str, away_seconds: float) -> None:
     running.of_redis(way, away_seconds)
 
 
 @pytest.mark.parametrize(("way", "away_seconds"), [("crashed", 0), ("crashed", 8), ("frozen", 7)])
-def test_everybody_is_served_again_when_postgres_is_back(
+def test_all_requests_are_served_again_when_postgres_is_back(
     running: Outages, way: str, away_seconds: float
 ) -> None:
     running.of_postgres(way, away_seconds)

@@ -1,4 +1,4 @@
-"""Today's site on the database of the first version: everything is there, and it works."""
+"""The current site on a database of the first version: all data is kept, and it works."""
 
 import json
 import secrets
@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person
 from tests.faults.first_schema import QUESTIONS
-from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
+from tests.harness.agents import Agent
+from tests.harness.databases import postgres_and_redis_urls
+from tests.harness.people import Person
+from tests.harness.sites import Site, clean_environment, run_manage
 
 PASSWORD = secrets.token_urlsafe(12)
 

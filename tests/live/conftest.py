@@ -1,59 +1,44 @@
-"""Every test here runs twice: embedded, and scaled out with the agent and the people on two processes."""
+"""Fixtures of these tests: agents and people of the bridge."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.actors import Agent, Person, Visitor
-from tests.world import MEMBER, PEOPLE, World, world
-
-
-@pytest.fixture(scope="module", params=["embedded", "scaled"])
-def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(request.param, tmp_path_factory.mktemp(request.param) / "data") as running:
-        yield running
+from tests.harness.agents import Agent
+from tests.harness.bridges import MEMBER, Bridge
+from tests.harness.people import Person, Visitor
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
-    return bridge.agent()
-
-
-@pytest.fixture
-def stranger(bridge: World) -> Agent:
+def stranger(bridge: Bridge) -> Agent:
     """An agent of another room."""
     return bridge.agent()
 
 
 @pytest.fixture
-def private_agent(bridge: World) -> Agent:
+def private_agent(bridge: Bridge) -> Agent:
     """An agent in a room for members only."""
     return bridge.agent(is_open=False)
 
 
 @pytest.fixture
-def person(bridge: World, agent: Agent) -> Person:
+def person(bridge: Bridge, agent: Agent) -> Person:
     ana = bridge.person("ana")
     ana.room = agent.room
     return ana
 
 
 @pytest.fixture
-def member(bridge: World) -> Person:
+def member(bridge: Bridge) -> Person:
     """The one member of every private room."""
     return bridge.person(MEMBER)
 
 
 @pytest.fixture
-def people(bridge: World) -> list[Person]:
-    return [bridge.person(username) for username in PEOPLE]
-
-
-@pytest.fixture
-def make_person(bridge: World) -> Callable[[], Person]:
+def make_person(bridge: Bridge) -> Callable[[], Person]:
     return bridge.new_person
 
 
 @pytest.fixture
-def visitor(bridge: World) -> Visitor:
+def visitor(bridge: Bridge) -> Visitor:
     return Visitor(bridge.site)

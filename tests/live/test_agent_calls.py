@@ -1,12 +1,12 @@
-"""Calls of agents go past what the site has for people, and lose nothing of what every reply needs."""
+"""Agent calls skip the middleware for people, and still get what every reply needs."""
 
 import json
 
-from tests.actors import Agent
+from tests.harness.agents import Agent
 
 
 def test_a_reply_is_whole_and_knows_nothing_of_people(agent: Agent) -> None:
-    reply = agent.call("POST", f"{agent.path}/questions", agent.question())
+    reply = agent.call("POST", f"{agent.path}/questions", agent.question_body())
 
     assert reply.status == 201
     assert int(reply.headers["Content-Length"]) == len(reply.text.encode())
@@ -17,11 +17,11 @@ def test_a_reply_is_whole_and_knows_nothing_of_people(agent: Agent) -> None:
     assert "Cookie" not in reply.headers.get("Vary", "")
 
 
-def test_somebody_elses_host_name_is_refused_by_every_call(agent: Agent) -> None:
+def test_a_foreign_host_name_is_refused_by_every_call(agent: Agent) -> None:
     headers = agent.headers() | {"Host": "evil.example"}
     question = agent.ask()
     message = {"sender": "test-agent", "content": "Hello"}
-    tool = {"questions": agent.question()["questions"]}
+    tool = {"questions": agent.question_body()["questions"]}
     hook = {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": tool}
 
     for method, path, body in (
@@ -30,7 +30,7 @@ def test_somebody_elses_host_name_is_refused_by_every_call(agent: Agent) -> None
         ("GET", f"{agent.path}/messages?wait=30", None),
         ("GET", f"{agent.path}/events", None),
         ("GET", f"/api/v1/questions/{question['id']}?wait=30", None),
-        ("POST", f"{agent.path}/questions?wait=30", agent.question()),
+        ("POST", f"{agent.path}/questions?wait=30", agent.question_body()),
         ("POST", f"{agent.path}/messages", message),
         ("POST", f"{agent.path}/hooks/claude-code", hook),
     ):

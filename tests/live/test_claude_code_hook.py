@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.timing import eventually
 
 QUESTIONS = [
     {
@@ -74,12 +76,12 @@ def test_a_reply_is_a_denial_that_asks_back(agent: Agent, person: Person) -> Non
     eventually(lambda: agent.read(asked["id"])["delivered_at"])
 
 
-def test_nobody_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
+def test_no_answer_in_time_leaves_everything_as_it_was(agent: Agent) -> None:
     assert agent.call("POST", path(agent, "?timeout=0.3"), envelope()).json() == {}
     assert [question["status"] for question in agent.open_questions()] == ["open"]
 
 
-def test_nobody_in_time_is_said_to_a_model_that_has_nobody_else(agent: Agent) -> None:
+def test_no_answer_in_time_is_said_to_a_model_that_can_ask_no_one_else(agent: Agent) -> None:
     reply = agent.call("POST", path(agent, "?timeout=0.3&headless=1"), envelope())
     output = reply.json()["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"
@@ -114,7 +116,7 @@ def test_the_terminal_closes_the_card_and_ends_the_wait_beside_it(agent: Agent) 
     assert agent.call("POST", path(agent), report).json() == {}
 
 
-def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: World, agent: Agent) -> None:
+def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: Bridge, agent: Agent) -> None:
     answered = {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}}
     report = envelope("PostToolUse", tool_input=answered)
     strict = bridge.agent_with(agent, "ask")
@@ -125,12 +127,12 @@ def test_only_the_key_that_asked_and_may_report_closes_the_card(bridge: World, a
     assert agent.read(asked["id"])["status"] == "open"
 
 
-def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: World, agent: Agent) -> None:
+def test_key_that_may_not_ask_cannot_ask_by_the_hook_or_wait(bridge: Bridge, agent: Agent) -> None:
     bot = bridge.agent_with(agent, "answer")
     asked = agent.ask()
     for refused in (
         bot.call("POST", path(bot), envelope()),
-        bot.call("POST", f"{bot.path}/questions?wait=1", bot.question()),
+        bot.call("POST", f"{bot.path}/questions?wait=1", bot.question_body()),
         bot.call("GET", f"/api/v1/questions/{asked['id']}?wait=1"),
     ):
         assert (refused.status, refused.json()["code"]) == (403, "missing_scope")
@@ -263,7 +265,7 @@ def test_an_answer_to_one_call_does_not_close_another_that_asks_the_same(
         assert [card["tool_use_id"] for card in agent.open_questions()] == ["toolu_2"]
 
 
-def test_nobody_in_time_is_the_end_of_the_wait(agent: Agent) -> None:
+def test_no_answer_in_time_is_the_end_of_the_wait(agent: Agent) -> None:
     agent.call("POST", path(agent, "?timeout=0.2"), envelope())
     eventually(lambda: not agent.open_questions()[0]["agent"]["active"], seconds=2)
 

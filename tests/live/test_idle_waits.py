@@ -1,13 +1,15 @@
-"""Waiting holds a socket and nothing else."""
+"""A waiting agent holds a socket: no thread, no database connection."""
 
 from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import Site
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 WAITS = 200
 
@@ -26,7 +28,7 @@ def open_files_of(site: Site) -> list[str]:
     return found
 
 
-def database_connections(bridge: World) -> int:
+def database_connections(bridge: Bridge) -> int:
     """Handles on the SQLite file, or sessions that PostgreSQL sees."""
     if url := bridge.environment.get("DATABASE_URL"):
         with psycopg.connect(url) as connection:
@@ -43,7 +45,7 @@ def sockets_of(site: Site) -> int:
 
 
 def test_idle_waits_and_streams_add_no_thread_and_no_connection(
-    bridge: World, agent: Agent, person: Person
+    bridge: Bridge, agent: Agent, person: Person
 ) -> None:
     questions = [agent.ask() for _ in range(10)]
     agent.wait(questions[0]["id"], seconds=0.1)

@@ -1,4 +1,4 @@
-"""Keys were made, used, mistyped, rotated and revoked: none is in the database, none in the log."""
+"""Agent keys, in use or mistyped, rotated or revoked: none is in the database or in a log."""
 
 import re
 import subprocess
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent, Person
-from tests.processes import run_manage
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge, running_bridge
+from tests.harness.people import Person
+from tests.harness.sites import run_manage
 
 KEY = re.compile(r"abk_[0-9a-z]{10}_[0-9a-z]{40}")
 # Access is looked at again every ten seconds.
@@ -29,7 +30,7 @@ AgentKey.objects.filter(lookup={lookup!r}).update(expires_at=timezone.now() + ti
 """
 
 
-def manage(bridge: World, *arguments: str) -> str:
+def manage(bridge: Bridge, *arguments: str) -> str:
     done = run_manage(bridge.environment, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -50,8 +51,8 @@ def use(agent: Agent, ana: Person) -> None:
     assert mistyped.call("GET", f"{agent.path}/questions").status == 401
 
 
-def dump(bridge: World, data: Path) -> bytes:
-    """Everything that is stored, as somebody reads it who has stolen the disk."""
+def dump(bridge: Bridge, data: Path) -> bytes:
+    """Everything that is stored, as a thief of the disk reads it."""
     if url := bridge.environment.get("DATABASE_URL"):
         return subprocess.run(["pg_dump", "--dbname", url], check=True, capture_output=True).stdout
     return b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
@@ -60,7 +61,7 @@ def dump(bridge: World, data: Path) -> bytes:
 @pytest.mark.parametrize("kind", ["embedded", "scaled"])
 def test_no_key_is_in_the_database_or_the_log(kind: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with world(kind, data, open_rooms=["ops"]) as bridge:
+    with running_bridge(kind, data, open_rooms=["ops"]) as bridge:
         manage(bridge, "shell", "-v0", "-c", MAKE_ANA_A_MANAGER.format(room="ops"))
         ana = bridge.person("ana")
         made = [

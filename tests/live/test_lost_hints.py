@@ -1,4 +1,4 @@
-"""Hints may be lost: everybody looks again, and nothing waits for a hint that never comes."""
+"""Lost hints: waits and streams look again by themselves, and lose nothing."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent
-from tests.processes import Site
-from tests.prototypes import copied
-from tests.world import OPEN_ROOMS, World, populate
+from tests.harness.agents import Agent
+from tests.harness.bridges import OPEN_ROOMS, Bridge, populate
+from tests.harness.prototypes import copy_of_prototype
+from tests.harness.sites import Site
 
 
 @pytest.fixture
-def deaf_processes(tmp_path: Path) -> Iterator[World]:
+def isolated(tmp_path: Path) -> Iterator[Bridge]:
     """Two processes on one database without a channel layer between them: every hint is lost."""
-    with copied("scaled", OPEN_ROOMS, tmp_path / "one", populate) as (environment, population):
+    with copy_of_prototype("scaled", OPEN_ROOMS, tmp_path / "one", populate) as (environment, population):
         del environment["REDIS_URL"]
         # A folder each, as neither knows of the other, but with the same secrets in it.
         shutil.copytree(tmp_path / "one", tmp_path / "other")
@@ -23,31 +23,35 @@ def deaf_processes(tmp_path: Path) -> Iterator[World]:
         try:
             for folder in ("one", "other"):
                 sites.append(Site(environment | {"DATA_DIR": str(tmp_path / folder)}))
-            yield World(environment, sites, population=population)
+            yield Bridge(environment, sites, population=population)
         finally:
             for site in sites:
                 site.end()
 
 
-def test_an_answer_given_in_a_deaf_process_arrives_within_five_seconds(deaf_processes: World) -> None:
-    agent, ana = deaf_processes.agent(), deaf_processes.person()
+def test_an_answer_given_in_another_process_arrives_within_five_seconds(
+    isolated: Bridge,
+) -> None:
+    agent, ana = isolated.agent(), isolated.person()
     question = agent.ask()
     with agent.waiting(question["id"]) as wait:
         ana.answer(question, "SQLite")
         assert wait.result(timeout=5)["status"] == "answered"
 
 
-def test_a_page_of_a_deaf_process_catches_up_within_five_seconds(deaf_processes: World) -> None:
-    agent, ana = deaf_processes.agent(), deaf_processes.person()
+def test_a_page_of_another_process_catches_up_within_five_seconds(isolated: Bridge) -> None:
+    agent, ana = isolated.agent(), isolated.person()
     with ana.stream(agent.room) as stream:
         question = agent.ask()
         stream.set_timeout(5)
         assert question["id"] in stream.until("question").data
 
 
-def test_messages_and_events_of_a_deaf_process_catch_up_within_five_seconds(deaf_processes: World) -> None:
-    agent, ana = deaf_processes.agent(), deaf_processes.person()
-    elsewhere = Agent(deaf_processes.other_site, agent.room, agent.key)
+def test_messages_and_events_of_another_process_catch_up_within_five_seconds(
+    isolated: Bridge,
+) -> None:
+    agent, ana = isolated.agent(), isolated.person()
+    elsewhere = Agent(isolated.other_site, agent.room, agent.key)
     before = agent.send("first")
     with (
         elsewhere.background("GET", f"{agent.path}/messages?after={before['id']}&wait=20") as wait,

@@ -1,10 +1,12 @@
-"""Streams of pages: what they bring, where they begin again, and who may not have them."""
+"""Page streams: their events, replay after a reconnect, and access."""
 
 import time
 
-from tests.actors import Agent, Person, Visitor, eventually
-from tests.processes import run_manage
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.people import Person, Visitor
+from tests.harness.sites import run_manage
+from tests.harness.timing import eventually
 
 
 def test_a_new_question_arrives_as_a_card(agent: Agent, person) -> None:
@@ -99,7 +101,7 @@ def test_the_inbox_stream_replays_each_room_from_its_own_cursor(agent: Agent, pe
         assert question["id"] in stream.until("question").data
 
 
-def test_nobody_streams_without_signing_in(agent: Agent, visitor) -> None:
+def test_no_stream_without_signing_in(agent: Agent, visitor) -> None:
     assert visitor.get(f"/rooms/{agent.room}/stream").status == 401
     assert visitor.get("/stream").status == 401
 
@@ -132,7 +134,7 @@ def test_ready_and_healthy(visitor) -> None:
     eventually(lambda: visitor.get("/readyz").json() == {"database": "ok", "channel_layer": "ok"})
 
 
-def test_the_inbox_hears_of_a_room_that_is_new(bridge: World, person: Person) -> None:
+def test_the_inbox_hears_of_a_room_that_is_new(bridge: Bridge, person: Person) -> None:
     slug = f"new-{bridge.site.port}"
     with person.stream(None, since="lobby:1") as stream:
         done = run_manage(bridge.environment, "createroom", slug, "--open")
@@ -146,7 +148,7 @@ def test_the_inbox_hears_of_a_room_that_is_new(bridge: World, person: Person) ->
             pass
 
 
-def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: World, agent: Agent) -> None:
+def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: Bridge, agent: Agent) -> None:
     with agent.events() as events:
         key = run_manage(bridge.environment, "createkey", agent.room, "--label", "talker").stdout.strip()
         talker = Agent(bridge.site, agent.room, key)
@@ -164,7 +166,7 @@ def test_a_revoked_key_stops_reading_also_in_a_busy_room(bridge: World, agent: A
             talker.send("busy")
 
 
-def test_a_page_stream_of_nobody_asks_for_no_bearer_key(visitor: Visitor) -> None:
+def test_a_page_stream_without_a_login_asks_for_no_bearer_key(visitor: Visitor) -> None:
     reply = visitor.get("/stream")
     assert reply.json()["code"] == "signed_out"
     assert "WWW-Authenticate" not in reply.headers

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import chromium, how_to_launch
-from tests.once import made_once
+from tests.harness.shared_folder import made_once
 from tests.portal.machines import Machine, build_wheel, new_machine
-
-__all__ = ["chromium", "how_to_launch"]
 
 
 @pytest.fixture(scope="session")
@@ -20,13 +17,13 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="session")
 def agent_machine(wheel: Path) -> Machine:
-    """Where somebody typed `pip install ask-bridge`."""
+    """A machine after `pip install ask-bridge`."""
     with made_once("agent-machine", lambda folder: new_machine(folder, str(wheel))) as folder:
         return Machine(folder)
 
 
 @pytest.fixture(scope="session")
 def portal_machine(wheel: Path) -> Machine:
-    """Where somebody typed `pip install "ask-bridge[server]"`."""
+    """A machine after `pip install "ask-bridge[server]"`."""
     with made_once("portal-machine", lambda folder: new_machine(folder, f"{wheel}[server]")) as folder:
         return Machine(folder)

@@ -1,4 +1,4 @@
-"""Clean machines: virtual environments that hold nothing but what was installed into them."""
+"""Clean machines: virtual environments with nothing but one requirement."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 INSTALL_SECONDS = 300  # a slow mirror; usually half a minute
 
@@ -24,7 +24,7 @@ class Machine:
     def run(
         self, program: str, *arguments: str, cwd: Path | None = None, **variables: str
     ) -> "subprocess.CompletedProcess[str]":
-        """Run one of its programs to the end, with nothing of our own environment."""
+        """Run one of its programs to the end, without the environment of the test run."""
         return subprocess.run(
             [str(self.bin / program), *arguments],
             cwd=cwd or self.bin,
@@ -52,7 +52,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def new_machine(folder: Path, requirement: str) -> Machine:
-    """A machine on which somebody installed this, in the versions that our own lock names."""
+    """A machine with this requirement installed, in the versions of requirements/server.txt."""
     venv.create(folder)
     machine = Machine(folder)
     locked = (ROOT / "requirements" / "server.txt").read_text()

@@ -1,4 +1,4 @@
-"""Running portals: Django projects that are not ours, with Ask Bridge in them."""
+"""Running portals: other Django projects with Ask Bridge in them."""
 
 import secrets
 import subprocess
@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.agents import Agent
+from tests.harness.people import Person
+from tests.harness.sites import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.timing import eventually
 
 PASSWORD = secrets.token_urlsafe(12)
 ASGI_SERVER = ["-m", "daphne", "-b", "127.0.0.1", "-p", "PORT"]
-# Insecure is only that it serves static files, too.
+# `--insecure` lets it serve static files, too.
 WSGI_SERVER = ["-m", "django", "runserver", "127.0.0.1:PORT", "--noreload", "--insecure"]
 
 
 class Portal(Site):
-    """A server process of somebody else's project; what it says is in `log`."""
+    """A server process of another Django project; its output is in `log`."""
 
     def __init__(
         self, command: list[str], folder: Path, environment: dict[str, str], prefix: str = "/ask"
@@ -47,13 +49,13 @@ class Portal(Site):
         return Agent(self, room, key, self.prefix)
 
     def person(self, username: str, password: str, login_address: str) -> Person:
-        """Somebody who signed in as the portal wants it."""
+        """A person who signed in on the portal's own page."""
         kind = type("PortalPerson", (Person,), {"prefix": self.prefix, "login_address": login_address})
         return kind(self, username, password)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
-class World:
+class Host:
     """A running portal out of `hosts/`, two people in it, and an agent."""
 
     portal: Portal
@@ -70,9 +72,9 @@ class World:
 
 
 @contextmanager
-def host(
+def running_host(
     settings: str, data: Path, server: list[str], prefix: str = "/ask", root: str = ""
-) -> Iterator[World]:
+) -> Iterator[Host]:
     """The portal of these settings, on a database of its own."""
     environment = clean_environment(data) | {
         "DJANGO_SETTINGS_MODULE": f"tests.portal.hosts.{settings}",
@@ -82,7 +84,7 @@ def host(
     key = run(environment, "tests.portal.hosts.prepare", PASSWORD).split()[-1]
     portal = Portal([sys.executable, *server], data, environment, f"{root}{prefix}")
     try:
-        yield World(portal, portal.agent("lobby", key), environment, root)
+        yield Host(portal, portal.agent("lobby", key), environment, root)
     finally:
         portal.end()
 

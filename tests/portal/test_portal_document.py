@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rooms import checks
-from tests.actors import eventually
+from tests.harness.sites import ROOT
+from tests.harness.timing import eventually
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
-from tests.processes import ROOT
 
 DOCUMENT = (ROOT / "docs" / "portal.md").read_text()
 PASSWORD = secrets.token_urlsafe(12)
@@ -105,7 +105,7 @@ def tried(portal_machine: Machine, project: Path) -> Iterator[Tried]:
     key = ""
     for command in prepare:
         program, *arguments = shlex.split(command)
-        # Nobody is there to type the password.
+        # No terminal to type the password in.
         typed = ["--noinput"] if "createsuperuser" in arguments else []
         variables = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
         key = portal_machine.check(program, *arguments, *typed, cwd=project, **variables).strip()

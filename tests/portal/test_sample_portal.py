@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.actors import Agent, Person
-from tests.browser.conftest import violations_in
-from tests.browser.listening import mark_when_listening, until_listening
-from tests.browser.test_the_whole_path import until_settled
+from tests.harness.agents import Agent
+from tests.harness.chromium import violations_in
+from tests.harness.pages import mark_open_streams, wait_for_still_cards, wait_for_stream
+from tests.harness.people import Person
+from tests.harness.sites import ROOT
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
-from tests.processes import ROOT
 
 PREFIX = "/werkzeuge/fragen"
 PASSWORD = secrets.token_urlsafe(12)
@@ -69,14 +69,14 @@ def sign_in(sample: Sample, chromium: Browser) -> Iterator[Callable[[str], Page]
     def start(username: str) -> Page:
         page = chromium.new_page(base_url=f"http://127.0.0.1:{sample.portal.port}")
         pages.append(page)
-        mark_when_listening(page)
+        mark_open_streams(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.extend(violations_in(message.text)))
         page.goto(f"{PREFIX}/")
         page.get_by_label("Benutzername").fill(username)
         page.get_by_label("Passwort").fill(PASSWORD)
         page.get_by_role("button", name="Anmelden").click()
-        until_listening(page)
+        wait_for_stream(page)
         return page
 
     yield start
@@ -98,7 +98,7 @@ def test_a_question_is_answered_in_the_portal_in_german(
     with sample.agent.asking(wait=30) as asking:
         card = page.get_by_role("article").filter(has_text="Which database?")
         expect(card).to_contain_text("Agent wartet")
-        until_settled(page)
+        wait_for_still_cards(page)
         card.get_by_text("SQLite").click()
         assert asking.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
         expect(card).to_contain_text("Selbst beantwortet")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bridge_client import __version__
+from tests.harness.sites import ROOT
 from tests.portal.machines import Machine
-from tests.processes import ROOT
 
 SHIPPED = ("rooms", "bridge_client")
 

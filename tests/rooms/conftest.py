@@ -1,4 +1,4 @@
-"""The actors of these tests: a room, its people Ana and Ben, and agents with their keys."""
+"""Fixtures of these tests: a room, its members Ana and Ben, and agents with their keys."""
 
 import copy
 import json
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
-from django.urls import reverse
 from django.utils import translation
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Question, Room
 from rooms.signals import room_changed
+from tests.harness.agents import Agent
 
 
 @pytest.fixture(autouse=True)
@@ -39,58 +39,6 @@ ASK = {
         }
     ],
 }
-
-
-class Agent:
-    """An agent program: speaks JSON with its key, and nothing else."""
-
-    def __init__(self, room: Room, key: AgentKey, text: str) -> None:
-        self.room, self.key, self.text = room, key, text
-        self.client = Client()
-
-    def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """One request; keyword arguments are headers, such as `Idempotency_Key`."""
-        content: dict[str, Any] = (
-            {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
-        )
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.client.generic(
-            method, path, headers={"Authorization": f"Bearer {self.text}", **named}, **content
-        )
-
-    def get(self, path: str, **headers: str) -> Any:
-        return self.send("GET", path, **headers)
-
-    def post(self, path: str, body: Any, **headers: str) -> Any:
-        return self.send("POST", path, body, **headers)
-
-    def delete(self, path: str) -> Any:
-        return self.send("DELETE", path)
-
-    def post_raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
-        """A body as it is, right or wrong."""
-        # As a header: for an empty body the test client would leave its type out.
-        headers = {"Authorization": f"Bearer {self.text}", "Content-Type": content_type}
-        return self.client.generic("POST", path, body, headers=headers)
-
-    # The addresses of the agent's own room.
-
-    @property
-    def questions(self) -> str:
-        return reverse("ask_bridge:api-questions", args=(self.room.slug,))
-
-    @property
-    def messages(self) -> str:
-        return reverse("ask_bridge:api-messages", args=(self.room.slug,))
-
-    def question(self, question_id: str) -> str:
-        return reverse("ask_bridge:api-question", args=(question_id,))
-
-    def answer(self, question_id: str) -> str:
-        return reverse("ask_bridge:api-answer", args=(question_id,))
-
-    def wait(self, question_id: str) -> str:
-        return reverse("ask_bridge:api-wait", args=(question_id,))
 
 
 @pytest.fixture
@@ -132,31 +80,31 @@ def key(room: Room) -> tuple[AgentKey, str]:
 
 @pytest.fixture
 def agent(room: Room, key: tuple[AgentKey, str]) -> Agent:
-    return Agent(room, *key)
+    return Agent.in_process(room, *key)
 
 
 @pytest.fixture
 def second_agent(room: Room) -> Agent:
     """Another agent in the same room."""
-    return Agent(room, *access.create_key(room, label="deploy-bot"))
+    return Agent.in_process(room, *access.create_key(room, label="deploy-bot"))
 
 
 @pytest.fixture
 def strict_agent(room: Room) -> Agent:
     """An agent whose key may only ask."""
-    return Agent(room, *access.create_key(room, label="strict-bot", scopes=["ask"]))
+    return Agent.in_process(room, *access.create_key(room, label="strict-bot", scopes=["ask"]))
 
 
 @pytest.fixture
 def chat_bot(room: Room) -> Agent:
     """A program that answers for the people of the room, and does nothing else."""
-    return Agent(room, *access.create_key(room, label="Chat bot", scopes=["answer"]))
+    return Agent.in_process(room, *access.create_key(room, label="Chat bot", scopes=["answer"]))
 
 
 @pytest.fixture
 def foreign_agent(other_room: Room) -> Agent:
     """An agent of the other room."""
-    return Agent(other_room, *access.create_key(other_room, label="spy-bot"))
+    return Agent.in_process(other_room, *access.create_key(other_room, label="spy-bot"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Who may see and do what; foreign looks like missing."""
+"""Access: who may see and do what; foreign looks like missing."""
 
 import re
 from typing import Any
@@ -50,7 +50,7 @@ def test_deactivated_user_sees_nothing(ana: Any, room: Room) -> None:
     assert list(access.visible_rooms(ana)) == []
 
 
-def test_archived_room_is_seen_by_nobody(ana: Any, root: Any, room: Room) -> None:
+def test_archived_room_is_seen_by_no_one(ana: Any, root: Any, room: Room) -> None:
     lifecycle.archive_room(room)
     assert list(access.visible_rooms(ana)) == []
     assert list(access.visible_rooms(root)) == []
@@ -108,7 +108,7 @@ def test_session_cookie_leads_to_its_user(ana: Any) -> None:
 
 
 @pytest.mark.parametrize("session_key", [None, "", "unknown", "\x00", "x" * 500])
-def test_session_that_is_none_leads_to_nobody(db: None, session_key: str | None) -> None:
+def test_invalid_session_leads_to_no_user(db: None, session_key: str | None) -> None:
     assert not access.user_of_session(session_key).is_authenticated
 
 

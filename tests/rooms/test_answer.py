@@ -53,7 +53,7 @@ def test_names_stay_when_the_person_is_deleted(question: Question, ana: Any) -> 
 
 
 @pytest.mark.parametrize("via", [Answer.Via.TERMINAL, Answer.Via.API])
-def test_reported_answer_names_nobody(question: Question, via: Answer.Via) -> None:
+def test_reported_answer_names_no_person(question: Question, via: Answer.Via) -> None:
     given = lifecycle.answer(question, [SQLITE], via=via).answer
     assert (given.via, given.user, given.username, given.person_name) == (via, None, "", "")
 

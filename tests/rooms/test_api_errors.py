@@ -54,19 +54,19 @@ def nothing_stored(db: None) -> Any:
 )
 @pytest.mark.usefixtures("nothing_stored")
 def test_body_that_is_no_json_is_refused(agent: Any, problem: Any, raw: bytes) -> None:
-    refused = problem(agent.post_raw(agent.questions, raw), 400, "malformed_json")
+    refused = problem(agent.post_raw(agent.questions_url, raw), 400, "malformed_json")
     assert refused["title"] == DOCUMENTED[400]
 
 
 @pytest.mark.parametrize("path", ["messages", "answer"])
 def test_every_post_refuses_malformed_json(agent: Any, question: Question, problem: Any, path: str) -> None:
-    address = agent.messages if path == "messages" else agent.answer(question.pk)
+    address = agent.messages_url if path == "messages" else agent.answer_url(question.pk)
     problem(agent.post_raw(address, b"{"), 400, "malformed_json")
 
 
 def test_deep_json_in_an_ignored_field_does_no_harm(agent: Any, body: dict[str, Any]) -> None:
     raw = json.dumps(body)[:-1] + ', "extra": ' + "[" * 500 + "]" * 500 + "}"
-    assert agent.post_raw(agent.questions, raw.encode()).status_code == 201
+    assert agent.post_raw(agent.questions_url, raw.encode()).status_code == 201
 
 
 # ---- 401 -----------------------------------------------------------------------------------------
@@ -93,23 +93,23 @@ def bad_headers(text: str) -> dict[str, str | None]:
 def test_without_a_living_key_everything_is_the_same_401(
     agent: Any, body: dict[str, Any], problem: Any, which: str
 ) -> None:
-    header = bad_headers(agent.text)[which]
+    header = bad_headers(agent.key)[which]
     response = Client().post(
-        agent.questions,
+        agent.questions_url,
         json.dumps(body),
         "application/json",
         headers={} if header is None else {"Authorization": header},
     )
     refused = problem(response, 401, "unauthorized")
     assert response["WWW-Authenticate"] == "Bearer"
-    missing = Client().get(agent.question("q_missing"))
+    missing = Client().get(agent.question_url("q_missing"))
     assert refused == json.loads(missing.content)
 
 
 @pytest.mark.usefixtures("nothing_stored")
 def test_revoked_key_is_refused(agent: Any, body: dict[str, Any], problem: Any) -> None:
-    access.revoke_keys(AgentKey.objects.filter(pk=agent.key.pk))
-    problem(agent.post(agent.questions, body), 401, "unauthorized")
+    access.revoke_keys(AgentKey.objects.filter(pk=agent.key_row.pk))
+    problem(agent.post(agent.questions_url, body), 401, "unauthorized")
 
 
 @pytest.mark.usefixtures("nothing_stored")
@@ -117,7 +117,7 @@ def test_key_of_an_archived_room_is_refused(
     agent: Any, room: Room, body: dict[str, Any], problem: Any
 ) -> None:
     lifecycle.archive_room(room)
-    problem(agent.post(agent.questions, body), 401, "unauthorized")
+    problem(agent.post(agent.questions_url, body), 401, "unauthorized")
 
 
 @pytest.mark.usefixtures("nothing_stored")
@@ -126,11 +126,11 @@ def test_signed_in_person_without_key_is_refused(
 ) -> None:
     browser = Client()
     browser.force_login(ana)
-    problem(browser.post(agent.questions, body, "application/json"), 401, "unauthorized")
+    problem(browser.post(agent.questions_url, body, "application/json"), 401, "unauthorized")
 
 
 def test_bearer_is_written_in_any_case(agent: Any) -> None:
-    response = Client().get(agent.questions, headers={"Authorization": f"bearer  {agent.text} "})
+    response = Client().get(agent.questions_url, headers={"Authorization": f"bearer  {agent.key} "})
     assert response.status_code == 200
 
 
@@ -138,7 +138,7 @@ def test_bearer_is_written_in_any_case(agent: Any) -> None:
 
 
 def test_other_room_looks_like_a_missing_one(agent: Any, foreign_agent: Any, problem: Any) -> None:
-    foreign = problem(agent.get(foreign_agent.questions), 404, "not_found")
+    foreign = problem(agent.get(foreign_agent.questions_url), 404, "not_found")
     missing = problem(agent.get("/api/v1/rooms/nowhere/questions"), 404, "not_found")
     assert foreign == missing
 
@@ -147,9 +147,9 @@ def test_other_room_looks_like_a_missing_one(agent: Any, foreign_agent: Any, pro
 def test_nothing_can_be_posted_to_another_room(
     agent: Any, foreign_agent: Any, body: dict[str, Any], problem: Any
 ) -> None:
-    problem(agent.post(foreign_agent.questions, body), 404, "not_found")
-    problem(agent.post(foreign_agent.messages, {"content": "Hello"}), 404, "not_found")
-    problem(agent.get(foreign_agent.messages), 404, "not_found")
+    problem(agent.post(foreign_agent.questions_url, body), 404, "not_found")
+    problem(agent.post(foreign_agent.messages_url, {"content": "Hello"}), 404, "not_found")
+    problem(agent.get(foreign_agent.messages_url), 404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_nothing_can_be_posted_to_another_room(
 def test_question_of_another_room_looks_like_a_missing_one(
     foreign_agent: Any, question: Question, problem: Any, method: str, address: str, body: Any
 ) -> None:
-    foreign = foreign_agent.send(method, getattr(foreign_agent, address)(question.pk), body)
-    missing = foreign_agent.send(method, getattr(foreign_agent, address)("q_missing"), body)
+    foreign = foreign_agent.call(method, getattr(foreign_agent, f"{address}_url")(question.pk), body)
+    missing = foreign_agent.call(method, getattr(foreign_agent, f"{address}_url")("q_missing"), body)
     assert problem(foreign, 404, "not_found") == problem(missing, 404, "not_found")
     question.refresh_from_db()
     assert (question.status, question.revision) == ("open", 1)
@@ -191,7 +191,7 @@ def test_question_of_another_room_looks_like_a_missing_one(
 def test_every_other_address_below_api_is_a_problem_too(
     agent: Any, problem: Any, path: str, method: str
 ) -> None:
-    problem(agent.send(method, path), 404, "not_found")
+    problem(agent.call(method, path), 404, "not_found")
 
 
 # ---- 405, 413, 415 -------------------------------------------------------------------------------
@@ -211,8 +211,8 @@ def test_every_other_address_below_api_is_a_problem_too(
 def test_other_methods_are_refused_with_those_that_work(
     agent: Any, question: Question, problem: Any, address: str, method: str, allowed: str
 ) -> None:
-    place = getattr(agent, address)
-    response = agent.send(method, place(question.pk) if callable(place) else place)
+    place = getattr(agent, f"{address}_url")
+    response = agent.call(method, place(question.pk) if callable(place) else place)
     problem(response, 405, "method_not_allowed")
     assert response["Allow"] == allowed
 
@@ -221,14 +221,14 @@ def test_body_of_64_kib_is_accepted_and_one_byte_more_is_not(
     agent: Any, body: dict[str, Any], problem: Any
 ) -> None:
     raw = json.dumps(body).encode()
-    assert agent.post_raw(agent.questions, raw.ljust(BODY_LIMIT)).status_code == 201
-    refused = problem(agent.post_raw(agent.questions, raw.ljust(BODY_LIMIT + 1)), 413, "too_large")
+    assert agent.post_raw(agent.questions_url, raw.ljust(BODY_LIMIT)).status_code == 201
+    refused = problem(agent.post_raw(agent.questions_url, raw.ljust(BODY_LIMIT + 1)), 413, "too_large")
     assert refused["title"] == DOCUMENTED[413]
     assert Question.objects.count() == 1
 
 
 def test_huge_body_is_refused_before_it_is_read(agent: Any, problem: Any) -> None:
-    problem(agent.post_raw(agent.questions, b"x" * 3_000_000), 413, "too_large")
+    problem(agent.post_raw(agent.questions_url, b"x" * 3_000_000), 413, "too_large")
 
 
 @pytest.mark.parametrize(
@@ -245,14 +245,14 @@ def test_huge_body_is_refused_before_it_is_read(agent: Any, problem: Any) -> Non
 def test_body_that_is_not_sent_as_json_is_refused(
     agent: Any, body: dict[str, Any], problem: Any, content_type: str
 ) -> None:
-    response = agent.post_raw(agent.questions, json.dumps(body).encode(), content_type)
+    response = agent.post_raw(agent.questions_url, json.dumps(body).encode(), content_type)
     refused = problem(response, 415, "unsupported_media_type")
     assert refused["title"] == DOCUMENTED[415]
 
 
 def test_charset_beside_the_media_type_is_fine(agent: Any, body: dict[str, Any]) -> None:
     raw = json.dumps(body).encode()
-    assert agent.post_raw(agent.questions, raw, "application/json; charset=utf-8").status_code == 201
+    assert agent.post_raw(agent.questions_url, raw, "application/json; charset=utf-8").status_code == 201
 
 
 # ---- 422 -----------------------------------------------------------------------------------------
@@ -280,14 +280,14 @@ def test_question_that_does_not_fit_is_refused_with_its_place(
     agent: Any, body: dict[str, Any], problem: Any, wrong: dict[str, Any], field: str
 ) -> None:
     raw = json.dumps(body | wrong).replace("Infinity", "1e999").encode()
-    refused = problem(agent.post_raw(agent.questions, raw), 422, "invalid_question")
+    refused = problem(agent.post_raw(agent.questions_url, raw), 422, "invalid_question")
     assert [error["field"] for error in refused["errors"]] == [field]
     assert refused["title"] == DOCUMENTED[422]
 
 
 def test_detail_is_the_first_error_and_counts_the_others(agent: Any, problem: Any) -> None:
     wrong = {"questions": [{"question": "?", "options": ["A"]}], "agent": {"name": ""}}
-    refused = problem(agent.post(agent.questions, wrong), 422, "invalid_question")
+    refused = problem(agent.post(agent.questions_url, wrong), 422, "invalid_question")
     assert refused["detail"] == "questions[0].options: needs 2 to 4 options, got 1 (and 1 more)"
     assert refused["errors"][0] == {
         "field": "questions[0].options",
@@ -303,10 +303,10 @@ def test_failure_of_ours_is_a_problem_that_tells_nothing_inside(
     agent: Any, body: dict[str, Any], problem: Any, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.ASK_BRIDGE = {"ASKS_PER_MINUTE": "many"}
-    refused = problem(agent.post(agent.questions, body), 500, "server_error")
+    refused = problem(agent.post(agent.questions_url, body), 500, "server_error")
     assert "many" not in json.dumps(refused)
     assert "TypeError" in caplog.text
-    assert agent.text not in caplog.text
+    assert agent.key not in caplog.text
 
 
 # ---- without a key -------------------------------------------------------------------------------
@@ -319,9 +319,9 @@ def test_health_needs_no_key(client: Client, db: None) -> None:
 
 def test_use_of_a_key_is_noted_about_once_a_minute(agent: Any) -> None:
     before = timezone.now()
-    agent.get(agent.questions)
-    first = AgentKey.objects.get(pk=agent.key.pk).last_used_at
-    agent.get(agent.questions)
+    agent.get(agent.questions_url)
+    first = AgentKey.objects.get(pk=agent.key_row.pk).last_used_at
+    agent.get(agent.questions_url)
     assert first is not None
     assert first >= before
-    assert AgentKey.objects.get(pk=agent.key.pk).last_used_at == first
+    assert AgentKey.objects.get(pk=agent.key_row.pk).last_used_at == first

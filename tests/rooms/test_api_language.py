@@ -25,7 +25,9 @@ def test_a_wrong_answer_is_refused_in_english(agent: Any, question: Question, ge
         ({"selectedOptions": ["SQLite"], "customInput": "x"}, "takes one answer, got 2"),
         ({"customInput": "x" * 4001}, TOO_MUCH),
     ):
-        reply = agent.post(agent.answer(question.pk), {"answers": [{"question": prompt, **choice}]}, **german)
+        reply = agent.post(
+            agent.answer_url(question.pk), {"answers": [{"question": prompt, **choice}]}, **german
+        )
         assert reply.status_code == 422
         assert reply.json()["errors"][0]["message"] == message
         assert reply["Content-Language"] == "en"
@@ -35,8 +37,8 @@ def test_a_wrong_question_is_refused_in_english(
     agent: Any, body: dict[str, Any], german: dict[str, str]
 ) -> None:
     wrong = {**body, "default": {body["questions"][0]["question"]: []}}
-    reply = agent.post(agent.questions, wrong, **german)
+    reply = agent.post(agent.questions_url, wrong, **german)
     assert reply.json()["errors"][0]["message"] == "needs an option or a text of your own"
     body["questions"][0]["question"] = "x" * 2001
-    reply = agent.post(agent.questions, body, **german)
+    reply = agent.post(agent.questions_url, body, **german)
     assert reply.json()["errors"][0]["message"] == "is too long: 2,001 characters, 2,000 are allowed"

@@ -15,7 +15,7 @@ DATABASE = "Which database should we use?"
 
 
 def post(agent: Any, **message: Any) -> Any:
-    return agent.post(agent.messages, message)
+    return agent.post(agent.messages_url, message)
 
 
 def ids(response: Any) -> list[str]:
@@ -171,7 +171,7 @@ def test_response_to_a_question_of_another_room_is_not_found(
 def test_message_that_does_not_fit_is_refused_and_nothing_stored(
     agent: Any, problem: Any, message: dict[str, Any], field: str
 ) -> None:
-    refused = problem(agent.post(agent.messages, message), 422, "invalid_message")
+    refused = problem(agent.post(agent.messages_url, message), 422, "invalid_message")
     assert [error["field"] for error in refused["errors"]] == [field]
     assert not Message.objects.exists()
 
@@ -193,7 +193,7 @@ def test_too_many_messages_are_refused(agent: Any, problem: Any, settings: Any) 
 
 
 def test_empty_timeline_has_no_messages(agent: Any) -> None:
-    assert agent.get(agent.messages).json() == {"messages": [], "next": None}
+    assert agent.get(agent.messages_url).json() == {"messages": [], "next": None}
 
 
 def test_timeline_has_questions_answers_and_messages_in_order(
@@ -204,7 +204,7 @@ def test_timeline_has_questions_answers_and_messages_in_order(
     choice = {"question": DATABASE, "selectedOptions": ["SQLite"], "notes": "small"}
     answered = lifecycle.answer(question, [choice], via=Answer.Via.WEB, user=ana)
     said = lifecycle.say(question.room, ana, "Well done")
-    response = agent.get(agent.messages)
+    response = agent.get(agent.messages_url)
     assert ids(response) == [line, question.pk, answered.answer.pk, said.pk]
     messages = response.json()["messages"]
     assert [(message["type"], message["sender"], message["sender_type"]) for message in messages] == [
@@ -220,7 +220,7 @@ def test_timeline_has_questions_answers_and_messages_in_order(
 
 
 def test_content_of_a_question_is_flat_and_complete(agent: Any, question: Question) -> None:
-    (message,) = agent.get(agent.messages).json()["messages"]
+    (message,) = agent.get(agent.messages_url).json()["messages"]
     content = json.loads(message["content"])
     assert content["question"] == DATABASE
     assert content["questions"] == question.prompts
@@ -229,14 +229,14 @@ def test_content_of_a_question_is_flat_and_complete(agent: Any, question: Questi
 
 def test_skip_is_a_response_with_its_reason(agent: Any, question: Question, ana: Any) -> None:
     lifecycle.decline(question, ana, "Later.")
-    content = json.loads(agent.get(agent.messages).json()["messages"][1]["content"])
+    content = json.loads(agent.get(agent.messages_url).json()["messages"][1]["content"])
     assert (content["status"], content["selectedOptions"], content["reason"]) == ("declined", [], "Later.")
     assert content["kind"] == "skip"
 
 
 def test_a_reply_is_a_response_that_asks_back(agent: Any, question: Question, ana: Any) -> None:
     lifecycle.ask_back(question, ana, "How large does it get?")
-    message = agent.get(agent.messages).json()["messages"][1]
+    message = agent.get(agent.messages_url).json()["messages"][1]
     assert (message["type"], message["sender"]) == ("AskUserQuestionResponse", "Ana Costa")
     content = json.loads(message["content"])
     assert (content["kind"], content["status"]) == ("reply", "declined")
@@ -251,7 +251,7 @@ def test_pages_follow_each_other_without_gap_or_overlap(agent: Any, ask: Callabl
     found: list[str] = []
     after: str | None = ""
     while after is not None:
-        response = agent.get(f"{agent.messages}?limit=4&after={after}")
+        response = agent.get(f"{agent.messages_url}?limit=4&after={after}")
         found += ids(response)
         after = response.json()["next"]
     assert found == expected
@@ -268,18 +268,18 @@ def test_every_kind_of_entry_is_a_cursor(
         "question": ask().pk,
     }
     last = post(agent, content="last").json()["id"]
-    assert ids(agent.get(f"{agent.messages}?after={entries[kind]}"))[-1] == last
-    assert entries[kind] not in ids(agent.get(f"{agent.messages}?after={entries[kind]}"))
+    assert ids(agent.get(f"{agent.messages_url}?after={entries[kind]}"))[-1] == last
+    assert entries[kind] not in ids(agent.get(f"{agent.messages_url}?after={entries[kind]}"))
 
 
 @pytest.mark.parametrize("query", ["after=m_missing", "after=7", "after=m_%00", "limit=0", "limit=x"])
 def test_wrong_parameters_are_refused(agent: Any, problem: Any, query: str) -> None:
-    problem(agent.get(f"{agent.messages}?{query}"), 422, "invalid_parameter")
+    problem(agent.get(f"{agent.messages_url}?{query}"), 422, "invalid_parameter")
 
 
 def test_other_rooms_are_not_read(agent: Any, other_room: Room) -> None:
     lifecycle.post_message(other_room, sender="x", sender_type="agent", content="secret")
-    assert ids(agent.get(agent.messages)) == []
+    assert ids(agent.get(agent.messages_url)) == []
 
 
 def test_timeline_takes_the_same_number_of_queries_however_long(
@@ -290,9 +290,9 @@ def test_timeline_takes_the_same_number_of_queries_however_long(
         lifecycle.withdraw(ask())
         post(agent, content=f"line {number}")
     # The first read delivers the results to the agent that asked, and has nothing to do with the length.
-    agent.get(agent.messages)
+    agent.get(agent.messages_url)
     with django_assert_num_queries(6):
-        assert len(ids(agent.get(agent.messages))) == 15
+        assert len(ids(agent.get(agent.messages_url))) == 15
 
 
 # ---- the delivery of results -----------------------------------------------------------------------------
@@ -304,13 +304,13 @@ def delivered(question: Question) -> bool:
 
 def asked_by(agent: Any) -> Question:
     body = {"question": "Deploy?", "options": ["Yes", "No"]}
-    return Question.objects.get(pk=agent.post(agent.questions, body).json()["id"])
+    return Question.objects.get(pk=agent.post(agent.questions_url, body).json()["id"])
 
 
 def test_reading_the_response_is_its_delivery(agent: Any, ana: Any) -> None:
     question = asked_by(agent)
     lifecycle.decline(question, ana)
-    agent.get(f"{agent.messages}?after={question.pk}")
+    agent.get(f"{agent.messages_url}?after={question.pk}")
     assert delivered(question)
 
 
@@ -318,14 +318,14 @@ def test_a_page_that_ends_before_the_response_delivers_nothing(agent: Any, ana: 
     question = asked_by(agent)
     post(agent, content="meanwhile")
     lifecycle.decline(question, ana)
-    agent.get(f"{agent.messages}?limit=2")
+    agent.get(f"{agent.messages_url}?limit=2")
     assert not delivered(question)
 
 
 def test_a_reader_with_another_key_delivers_nothing(agent: Any, second_agent: Any, ana: Any) -> None:
     question = asked_by(agent)
     lifecycle.decline(question, ana)
-    second_agent.get(second_agent.messages)
+    second_agent.get(second_agent.messages_url)
     assert not delivered(question)
 
 
@@ -333,7 +333,7 @@ def test_all_results_of_a_page_are_delivered(agent: Any, ana: Any) -> None:
     questions = [asked_by(agent) for _ in range(3)]
     for question in questions:
         lifecycle.decline(question, ana)
-    agent.get(agent.messages)
+    agent.get(agent.messages_url)
     assert all(delivered(question) for question in questions)
     revisions = [Question.objects.get(pk=question.pk).revision for question in questions]
     assert revisions == sorted(set(revisions))
@@ -341,10 +341,10 @@ def test_all_results_of_a_page_are_delivered(agent: Any, ana: Any) -> None:
 
 def test_a_wait_for_messages_that_cannot_be_held_is_a_sign_of_life(agent: Any, second_agent: Any) -> None:
     question = asked_by(agent)
-    second_agent.get(f"{second_agent.messages}?after={question.pk}&wait=5")
-    agent.get(f"{agent.messages}?after={question.pk}")
+    second_agent.get(f"{second_agent.messages_url}?after={question.pk}&wait=5")
+    agent.get(f"{agent.messages_url}?after={question.pk}")
     assert not Question.objects.get(pk=question.pk).agent_is_waiting
-    agent.get(f"{agent.messages}?after={question.pk}&wait=5")
+    agent.get(f"{agent.messages_url}?after={question.pk}&wait=5")
     assert Question.objects.get(pk=question.pk).agent_is_waiting
 
 

@@ -112,7 +112,7 @@ def test_second_ask_says_that_it_is_not_new(room: Room, key: Key, body: dict[str
     assert (is_first_new, is_second_new) == (True, False)
 
 
-def test_asking_again_takes_no_revision_and_tells_nobody(
+def test_asking_again_takes_no_revision_and_sends_no_hint(
     ask: Callable[..., Question], room: Room, hints: list[dict[str, Any]], committed: Any
 ) -> None:
     ask(session_id="s", tool_use_id="t")

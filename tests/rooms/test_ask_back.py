@@ -214,11 +214,11 @@ def test_the_wire_says_what_kind_of_answer_it_is(
     kind: str,
 ) -> None:
     question = settle(ask(default={"Which database should we use?": "SQLite"}), ana)
-    assert agent.get(agent.question(question.pk)).json()["answer"]["kind"] == kind
+    assert agent.get(agent.question_url(question.pk)).json()["answer"]["kind"] == kind
 
 
 def test_the_agent_reads_the_reply_as_the_reason(agent: Any, question: Question, ana: Any) -> None:
     lifecycle.ask_back(question, ana, TEXT)
-    reply = agent.get(agent.question(question.pk)).json()
+    reply = agent.get(agent.question_url(question.pk)).json()
     assert reply["status"] == "declined"
     assert (reply["answer"]["reason"], reply["answer"]["answers"]) == (TEXT, [])

@@ -1,4 +1,4 @@
-"""Who did what when: an entry for every change and for nothing else, that nobody can change afterwards."""
+"""The audit log: one entry for each change and for nothing else; entries cannot be changed."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def test_asking_is_the_doing_of_the_key(question: Question) -> None:
         (lambda question, ana: lifecycle.withdraw(question, by=ana), ("withdrawn", "person", "ana"), {}),
     ],
 )
-def test_settling_is_the_doing_of_whoever_settled(
+def test_settling_names_the_person_who_settled(
     question: Question,
     ana: Any,
     settle: Callable[[Question, Any], Question],
@@ -227,17 +227,17 @@ def test_each_verb_writes_one_row_with_one_statement(ask: Asking, ana: Any, room
     assert statements(lambda: access.revoke_keys(room.keys.all())) == 1
 
 
-def test_test_question_is_the_doing_of_whoever_sent_it(browser: Client, room: Room) -> None:
+def test_test_question_names_the_person_who_sent_it(browser: Client, room: Room) -> None:
     browser.post(f"/rooms/{room.slug}/connect/test")
     assert entries(action="asked") == [("asked", "person", "root")]
 
 
 def test_calls_of_agents_name_their_own_key(agent: Any, chat_bot: Any, ask: Asking) -> None:
     withdrawn, reported, answered = ask(), ask(), ask()
-    agent.delete(agent.question(withdrawn.pk))
+    agent.delete(agent.question_url(withdrawn.pk))
     report = {"answers": {SQLITE["question"]: "SQLite"}}
-    agent.post(agent.answer(reported.pk), {**report, "via": "terminal"})
-    chat_bot.post(chat_bot.answer(answered.pk), {**report, "via": "api", "by": "ana"})
+    agent.post(agent.answer_url(reported.pk), {**report, "via": "terminal"})
+    chat_bot.post(chat_bot.answer_url(answered.pk), {**report, "via": "api", "by": "ana"})
     assert of(withdrawn.pk)[1:] == [("withdrawn", "agent", "refactor-bot")]
     assert of(reported.pk)[1:] == [("answered", "agent", "refactor-bot")]
     assert of(answered.pk)[1:] == [("answered", "agent", "Chat bot")]
@@ -291,7 +291,7 @@ def test_members_go_with_their_room_or_their_user(room: Room, ana: Any, ben: Any
     assert last().room == "ops"
 
 
-def test_somebody_acts_only_meanwhile(room: Room, ana: Any, root: Any) -> None:
+def test_the_actor_is_set_only_inside_the_block(room: Room, ana: Any, root: Any) -> None:
     with audit.acting_as(root):
         Membership.objects.get(user=ana).save()
     Membership.objects.get(user=ana).save()
@@ -306,8 +306,8 @@ def test_what_is_done_in_the_admin_names_the_admin(
 ) -> None:
     for model, action, selected in (
         ("question", "withdraw", ask()),
-        ("agentkey", "rotate", agent.key),
-        ("agentkey", "revoke", agent.key),
+        ("agentkey", "rotate", agent.key_row),
+        ("agentkey", "revoke", agent.key_row),
         ("room", "withdraw_open_questions", ask().room),
         ("room", "archive", room),
         ("room", "restore", room),
@@ -432,7 +432,7 @@ def run_sql(statement: str, *parameters: Any) -> None:
 
 @contextmanager
 def unguarded() -> Iterator[None]:
-    """What somebody with all rights in the database can do."""
+    """What a person with all rights in the database can do."""
     if connection.vendor == "postgresql":
         run_sql("ALTER TABLE ask_bridge_auditentry DISABLE TRIGGER ask_bridge_append_only")
     yield
@@ -614,7 +614,7 @@ def test_help_ends_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
 def test_change_between_two_reads_is_no_finding(
     question: Question, ana: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody answers after the question was read as open and before its entries are."""
+    """An answer after the question was read as open and before its entries are read."""
     look = verify_audit.looked_at
 
     def look_late(rows: list[Any], *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The audit covers content and order: what was rewritten, removed or reordered by SQL is found."""
+"""The audit covers content and order: changes by SQL (rewritten, removed, reordered) are found."""
 
 import json
 from collections.abc import Callable
@@ -116,7 +116,7 @@ def test_removed_answer_is_found(question: Question, ana: Any) -> None:
 
 def test_key_that_was_given_a_scope_is_found(agent: Any) -> None:
     AgentKey.objects.update(scopes=["ask", "answer"])
-    assert findings() == [f"Key abk_{agent.key.lookup}_… may ask, answer; it was made to ask, terminal."]
+    assert findings() == [f"Key abk_{agent.key_row.lookup}_… may ask, answer; it was made to ask, terminal."]
 
 
 def test_rewritten_answer_is_found_after_the_secret_was_rotated(

@@ -1,4 +1,4 @@
-"""What pages show over and over is rendered once."""
+"""Rendered cards and messages are cached."""
 
 from typing import Any
 

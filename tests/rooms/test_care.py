@@ -34,7 +34,7 @@ def answer(question: Question, user: Any, label: str = "SQLite", notes: str | No
 
 
 def later(question: Question, **fields: Any) -> Question:
-    """The same question when these times have passed and somebody swept."""
+    """The same question after these times have passed and a sweep."""
     past = timezone.now() - timedelta(seconds=1)
     Question.objects.filter(pk=question.pk).update(**dict.fromkeys(fields or ("held_until",), past))
     lifecycle.sweep()
@@ -102,7 +102,7 @@ def test_who_is_asked_first_does_not_keep_a_question_for_ever() -> None:
     assert asked.escalate_seconds == care.ESCALATION_SECONDS
 
 
-def test_nobody_is_asked_first_who_has_no_vote() -> None:
+def test_only_people_with_a_vote_are_asked_first() -> None:
     votes = {"votes": {"needed": 2, "of": ["ben", "cy"]}}
     both = care.together(parse(Care, {"first": "ana"}), parse(Care, votes))
     assert both is not None
@@ -225,10 +225,10 @@ def test_votes_do_not_outlive_the_deadline(ask: Ask, ana: Any, ben: Any) -> None
 # ---- the undo window -------------------------------------------------------------------------------------
 
 
-def test_decision_is_held_until_nobody_can_undo_it(ask: Ask, agent: Any, ana: Any) -> None:
+def test_decision_is_held_until_it_cannot_be_undone(ask: Ask, agent: Any, ana: Any) -> None:
     held = answer(ask(care={"undo_seconds": 10}), ana)
     assert (held.status, held.is_held, held.answer_or_none) == ("open", True, None)
-    wire = agent.get(agent.question(held.pk)).json()
+    wire = agent.get(agent.question_url(held.pk)).json()
     assert (wire["status"], wire["answer"]) == ("open", None)
     assert "SQLite" not in str(wire["care"])
     settled = later(held)
@@ -267,7 +267,7 @@ def test_agent_can_take_a_held_question_back(ask: Ask, ana: Any) -> None:
     assert not Answer.objects.exists()
 
 
-def test_decision_of_somebody_who_was_deleted_meanwhile_counts(ask: Ask, ana: Any) -> None:
+def test_decision_of_a_person_who_was_deleted_meanwhile_counts(ask: Ask, ana: Any) -> None:
     held = answer(ask(care={"undo_seconds": 10}), ana)
     ana.delete()
     settled = later(held)
@@ -305,9 +305,9 @@ def test_audit_is_complete(ask: Ask, ana: Any, ben: Any) -> None:
 
 def test_question_object_tells_what_care_it_gets_and_how_far_it_is(agent: Any, body: Any, ana: Any) -> None:
     body["care"] = {"votes": 2, "first": {"people": ["ana"], "role": "manager"}}
-    asked = agent.post(agent.questions, body).json()
+    asked = agent.post(agent.questions_url, body).json()
     answer(Question.objects.with_answer().get(), ana)
-    wire = agent.get(agent.question(asked["id"])).json()
+    wire = agent.get(agent.question_url(asked["id"])).json()
     assert wire["care"] == {
         "first": {"people": ["ana"], "role": "manager"},
         "votes": {"needed": 2, "of": [], "cast": 1},
@@ -317,11 +317,11 @@ def test_question_object_tells_what_care_it_gets_and_how_far_it_is(agent: Any, b
     }
 
 
-def test_answer_object_names_everybody_who_decided(agent: Any, ask: Ask, ana: Any, ben: Any) -> None:
+def test_answer_object_names_all_who_decided(agent: Any, ask: Ask, ana: Any, ben: Any) -> None:
     question = ask(care={"votes": 2})
     answer(question, ben)
     answer(question, ana)
-    given = agent.get(agent.question(question.pk)).json()["answer"]
+    given = agent.get(agent.question_url(question.pk)).json()["answer"]
     assert given["by"]["username"] == "ana"
     assert [vote["by"]["username"] for vote in given["votes"]] == ["ben", "ana"]
 
@@ -329,7 +329,7 @@ def test_answer_object_names_everybody_who_decided(agent: Any, ask: Ask, ana: An
 @pytest.mark.parametrize("name", ["nobody", "outsider"])
 def test_only_people_of_the_room_can_be_named(agent: Any, body: Any, name: str) -> None:
     get_user_model().objects.create_user("outsider")
-    reply = agent.post(agent.questions, {**body, "care": {"first": name}})
+    reply = agent.post(agent.questions_url, {**body, "care": {"first": name}})
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_question")
     assert reply.json()["errors"][0]["field"] == "care"
     assert not Question.objects.exists()
@@ -338,14 +338,14 @@ def test_only_people_of_the_room_can_be_named(agent: Any, body: Any, name: str) 
 @pytest.mark.parametrize("asked", [{"votes": 2}, {"first": "ana"}])
 def test_terminal_cannot_decide_for_people(agent: Any, ask: Ask, asked: Any) -> None:
     question = ask(care=asked)
-    reply = agent.post(agent.answer(question.pk), {"answers": {TEXT: "SQLite"}})
+    reply = agent.post(agent.answer_url(question.pk), {"answers": {TEXT: "SQLite"}})
     assert (reply.status_code, reply.json()["code"]) == (409, "needs_people")
     assert Question.objects.get().is_open
 
 
 def test_terminal_answers_where_only_clicks_can_be_undone(agent: Any, ask: Ask) -> None:
     question = ask(care={"undo_seconds": 10})
-    reply = agent.post(agent.answer(question.pk), {"answers": {TEXT: "SQLite"}})
+    reply = agent.post(agent.answer_url(question.pk), {"answers": {TEXT: "SQLite"}})
     assert reply.json()["status"] == "answered"
 
 
@@ -354,7 +354,7 @@ def test_what_was_answered_in_the_terminal_counts_more_than_what_is_held(
 ) -> None:
     """The agent acts on it already; what Ana clicked it would never have heard of otherwise."""
     held = answer(ask(care={"undo_seconds": 10}), ana, "PostgreSQL (Recommended)")
-    settled = agent.post(agent.answer(held.pk), {"answers": {TEXT: "SQLite"}}).json()
+    settled = agent.post(agent.answer_url(held.pk), {"answers": {TEXT: "SQLite"}}).json()
     assert (settled["status"], settled["answer"]["via"]) == ("answered", "terminal")
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
     assert settled["answer"]["votes"] == []
@@ -363,9 +363,9 @@ def test_what_was_answered_in_the_terminal_counts_more_than_what_is_held(
 
 
 def test_same_key_with_other_care_is_another_question(agent: Any, body: Any) -> None:
-    agent.post(agent.questions, {**body, "care": {"votes": 2}}, Idempotency_Key="one")
-    same = agent.post(agent.questions, {**body, "care": {"votes": 2}}, Idempotency_Key="one")
-    other = agent.post(agent.questions, {**body, "care": {"votes": 3}}, Idempotency_Key="one")
+    agent.post(agent.questions_url, {**body, "care": {"votes": 2}}, Idempotency_Key="one")
+    same = agent.post(agent.questions_url, {**body, "care": {"votes": 2}}, Idempotency_Key="one")
+    other = agent.post(agent.questions_url, {**body, "care": {"votes": 3}}, Idempotency_Key="one")
     assert (same.status_code, other.status_code) == (200, 409)
 
 
@@ -454,7 +454,7 @@ def test_admin_sets_the_care_of_a_room(admin_page: Callable[..., Any], room: Roo
     assert room.care is None
 
 
-def test_admin_is_told_of_a_name_that_is_nobodys(admin_page: Callable[..., Any], room: Room) -> None:
+def test_admin_is_told_of_an_unknown_name(admin_page: Callable[..., Any], room: Room) -> None:
     reply = admin_page(first_people="ana, who")
     assert reply.status_code == 200
     assert "nobody who can answer in this room" in reply.content.decode()

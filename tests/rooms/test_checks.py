@@ -35,7 +35,7 @@ def test_the_site_itself_is_clean() -> None:
         (["ASKS_PER_MINUTE"], "not a dictionary", "ASK_BRIDGE = {"),
     ],
 )
-def test_names_that_nobody_knows(settings: Any, chosen: Any, named: str, hint: str) -> None:
+def test_names_that_are_unknown(settings: Any, chosen: Any, named: str, hint: str) -> None:
     settings.ASK_BRIDGE = chosen
     error = found()["ask_bridge.E001"]
     assert named in error.msg
@@ -96,7 +96,7 @@ def test_addresses_that_are_not_included(settings: Any) -> None:
 def test_a_login_that_leads_nowhere(settings: Any) -> None:
     settings.LOGIN_URL = "/accounts/login/"
     assert "/accounts/login/" in found()["ask_bridge.W001"].msg
-    settings.LOGIN_URL = "https://login.example.org/"  # somebody else's business
+    settings.LOGIN_URL = "https://login.example.org/"  # outside of this project
     assert found() == {}
 
 

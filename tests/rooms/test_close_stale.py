@@ -14,7 +14,7 @@ from django.utils import timezone
 from rooms import lifecycle
 from rooms.models import Answer, AuditEntry, Membership, Question, Room
 from rooms.rendering import cards
-from tests.rooms.test_waiting import let_lease_run_out
+from tests.rooms.test_wait_leases import let_lease_run_out
 
 DAY = timedelta(days=1)
 
@@ -208,15 +208,15 @@ def test_the_card_says_that_no_agent_was_waiting(stale: Question) -> None:
 
 def test_an_agent_that_comes_back_is_told_why(agent: Any) -> None:
     body = {"question": "Deploy?", "options": ["Yes", "No"], "session_id": "s", "tool_use_id": "t"}
-    asked = agent.post(agent.questions, body).json()
+    asked = agent.post(agent.questions_url, body).json()
     question = Question.objects.get(pk=asked["id"])
     left_at(question, timezone.now() - 2 * DAY)
     lifecycle.sweep()
-    again = agent.post(agent.questions, body)
+    again = agent.post(agent.questions_url, body)
     assert again.status_code == 200
     assert again.json()["status"] == "expired"
     assert again.json()["ended"] == {"reason": "no_agent_waiting", "by": None}
-    waited = agent.get(f"{agent.question(asked['id'])}?wait=5").json()
+    waited = agent.get(f"{agent.question_url(asked['id'])}?wait=5").json()
     assert waited["ended"] == {"reason": "no_agent_waiting", "by": None}
 
 
@@ -224,7 +224,7 @@ def test_an_agent_that_comes_back_is_told_why(agent: Any) -> None:
 def test_every_end_says_its_reason(agent: Any, room: Room, ana: Any, overdue: Question, ends: str) -> None:
     verbs: dict[str, Callable[[], object]] = {
         "deadline": lifecycle.sweep,
-        "agent": lambda: agent.delete(agent.question(overdue.pk)),
+        "agent": lambda: agent.delete(agent.question_url(overdue.pk)),
         "person": lambda: lifecycle.withdraw_open(room.questions.all(), by=ana),
         "room_archived": lambda: lifecycle.archive_room(room, by=ana),
     }
@@ -243,9 +243,9 @@ def test_every_end_says_its_reason(agent: Any, room: Room, ana: Any, overdue: Qu
 
 
 def test_a_decision_has_no_end_beside_its_answer(agent: Any, question: Question, ana: Any) -> None:
-    assert agent.get(agent.question(question.pk)).json()["ended"] is None
+    assert agent.get(agent.question_url(question.pk)).json()["ended"] is None
     lifecycle.decline(question, ana)
-    assert agent.get(agent.question(question.pk)).json()["ended"] is None
+    assert agent.get(agent.question_url(question.pk)).json()["ended"] is None
 
 
 def test_rows_from_before_say_what_is_known(question: Question) -> None:

@@ -1,4 +1,4 @@
-"""Whoever asks for German gets German: every page, every state of a card, every refusal.
+"""German pages: every page, every state of a card, every refusal.
 
 What people and agents wrote is marked, so that every other word on a page has to be in the German catalogues.
 """
@@ -36,9 +36,9 @@ from rooms.models import (
 from rooms.models.notifications import AT_ONCE
 from rooms.notifications import outbox, rules
 from rooms.notifications.content import letter_about
-from tests.catalogues import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
-from tests.processes import ROOT
-from tests.receivers import receiving
+from tests.harness.receivers import receiving
+from tests.harness.sites import ROOT
+from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 
 DATABASE = {
     "question": "¤Datenbank",
@@ -95,7 +95,7 @@ def is_known(text: str) -> bool:
 
 
 def foreign_words(html: str) -> set[str]:
-    """What the page says that is neither German nor somebody's own words."""
+    """Texts of the page that are neither German nor written by a person."""
     texts = (text for found in Texts(html).found for text in re.split(r" · |^\(\d+\) ", found))
     said = {" ".join(text.split()).strip("· ") for text in texts}
     # The page names the prompt that something is wrong with, where a link leads back to, what a file is of,
@@ -275,7 +275,7 @@ def test_careful_questions_are_german(browser: Client, ask: Callable[..., Questi
     assert foreign_words(html) == set()
 
 
-def test_whoever_is_not_asked_first_reads_so_in_german(
+def test_people_who_are_not_asked_first_read_so_in_german(
     browser: Client, ask: Callable[..., Question], people: Any
 ) -> None:
     path = address(ask(care={"first": ["¤ben"]}), "/answer")
@@ -397,12 +397,12 @@ def test_what_the_stream_says_is_in_the_language_of_its_page(
     lifecycle.answer(
         ask(), [{"question": "¤Datenbank", "customInput": "¤x"}], via=Answer.Via.WEB, user=people[0]
     )
-    _, news = events.frames_after(german_room.pk, 0, ["de", "en"])
+    _, changes = events.frames_after(german_room.pk, 0, ["de", "en"])
     here = events.presence_frame("raum", [f"¤P{number}" for number in range(12)])
-    news += [events.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
+    changes += [events.answering_frame("raum", "q", people[1].pk, "¤Ben"), here]
 
     def said(language: str) -> str:
-        sent = [frame.encode(people[0].pk, language, many_rooms=True).decode() for frame in news]
+        sent = [frame.encode(people[0].pk, language, many_rooms=True).decode() for frame in changes]
         return " ".join(re.findall("(?m)^data: (.*)$", "".join(sent)))
 
     assert foreign_words(said("de")) == set()

@@ -125,7 +125,7 @@ def test_an_agent_that_is_back_in_time_keeps_its_question(
     assert left.is_open
 
 
-def test_whoever_types_the_address_of_close_all_lands_in_the_inbox(browser: Client) -> None:
+def test_opening_the_address_of_close_all_leads_to_the_inbox(browser: Client) -> None:
     assert browser.get("/close-unattended").headers["Location"] == "/"
 
 

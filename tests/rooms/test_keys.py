@@ -64,30 +64,30 @@ def clerk(db: None) -> Client:
 
 def test_key_works_until_it_expires(agent: Any) -> None:
     AgentKey.objects.update(expires_at=timezone.now() + timedelta(minutes=1))
-    assert agent.get(agent.questions).status_code == 200
-    expire(agent.key)
-    assert agent.get(agent.questions).status_code == 401
+    assert agent.get(agent.questions_url).status_code == 200
+    expire(agent.key_row)
+    assert agent.get(agent.questions_url).status_code == 401
 
 
 def test_expired_looks_like_revoked_to_agents(agent: Any, second_agent: Any) -> None:
-    expire(agent.key)
-    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key.pk))
-    expired, revoked = agent.get(agent.questions), second_agent.get(second_agent.questions)
+    expire(agent.key_row)
+    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key_row.pk))
+    expired, revoked = agent.get(agent.questions_url), second_agent.get(second_agent.questions_url)
     assert (expired.status_code, expired.content) == (revoked.status_code, revoked.content)
     assert expired.headers == revoked.headers
 
 
 def test_expired_key_is_no_more_usable_than_a_revoked_one(agent: Any) -> None:
-    """Waits that are open end by this: whoever holds them looks it up every few seconds."""
+    """Open waits end by this: the hub looks the keys up every few seconds."""
     assert AgentKey.objects.usable().count() == 1
-    expire(agent.key)
+    expire(agent.key_row)
     assert AgentKey.objects.usable().count() == AgentKey.objects.alive().count() == 0
 
 
 def test_question_of_an_expired_key_can_still_be_answered(
     agent: Any, question: Question, member: Client
 ) -> None:
-    expire(agent.key)
+    expire(agent.key_row)
     answered = member.post(f"/rooms/ops/questions/{question.pk}/answer", {"choice-0": "0"})
     assert answered.status_code == 303
 
@@ -96,18 +96,23 @@ def test_question_of_an_expired_key_can_still_be_answered(
 
 
 def test_rotated_key_works_one_more_day_beside_the_new_one(agent: Any, ana: Any) -> None:
-    new, text = access.rotate_key(agent.key, by=ana)
+    new, text = access.rotate_key(agent.key_row, by=ana)
     assert access.key_from_header(f"Bearer {text}") == new
-    assert agent.get(agent.questions).status_code == 200
-    assert (new.label, new.room, new.created_by, new.expires_at) == ("refactor-bot", agent.room, ana, None)
-    agent.key.refresh_from_db()
-    assert is_about(agent.key.expires_at, timezone.now() + DAY)
+    assert agent.get(agent.questions_url).status_code == 200
+    assert (new.label, new.room, new.created_by, new.expires_at) == (
+        "refactor-bot",
+        agent.room_row,
+        ana,
+        None,
+    )
+    agent.key_row.refresh_from_db()
+    assert is_about(agent.key_row.expires_at, timezone.now() + DAY)
 
 
 def test_rotation_leaves_what_it_did_in_the_audit(agent: Any, ana: Any) -> None:
-    new, _ = access.rotate_key(agent.key, by=ana)
+    new, _ = access.rotate_key(agent.key_row, by=ana)
     rotated = AuditEntry.objects.get(action="key_rotated")
-    assert (rotated.actor, rotated.subject) == ("ana", agent.key.lookup)
+    assert (rotated.actor, rotated.subject) == ("ana", agent.key_row.lookup)
     assert rotated.details == {"label": "refactor-bot", "successor": new.lookup}
     assert AuditEntry.objects.get(action="key_created", subject=new.lookup).actor == "ana"
 
@@ -123,9 +128,9 @@ def test_key_for_a_time_is_followed_by_one_for_the_same_time(room: Room, ana: An
 
 
 def test_rotation_never_gives_an_old_key_more_time(agent: Any, ana: Any) -> None:
-    access.rotate_key(agent.key, by=ana)
+    access.rotate_key(agent.key_row, by=ana)
     with pytest.raises(access.NotRotatable):
-        access.rotate_key(agent.key, by=ana)
+        access.rotate_key(agent.key_row, by=ana)
     assert AgentKey.objects.count() == 2
 
 
@@ -135,7 +140,7 @@ def test_rotation_never_gives_an_old_key_more_time(agent: Any, ana: Any) -> None
 def test_dead_key_is_not_rotated(agent: Any, ana: Any, fields: dict[str, Any]) -> None:
     AgentKey.objects.update(**fields)
     with pytest.raises(access.NotRotatable):
-        access.rotate_key(agent.key, by=ana)
+        access.rotate_key(agent.key_row, by=ana)
     assert AgentKey.objects.count() == 1
 
 
@@ -174,14 +179,14 @@ def test_manager_cannot_invent_a_time(manager: Client, days: str) -> None:
 
 
 def test_table_says_what_has_become_of_each_key(manager: Client, agent: Any, second_agent: Any) -> None:
-    expire(agent.key)
-    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key.pk))
+    expire(agent.key_row)
+    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key_row.pk))
     for address in ("/rooms/ops/connect", "/rooms/ops/connect/keys"):
         shown = manager.get(address)
-        assert f"refactor-bot abk_{agent.key.lookup}_… Expired" in text_of(shown)
-        assert f"deploy-bot abk_{second_agent.key.lookup}_… Revoked" in text_of(shown)
+        assert f"refactor-bot abk_{agent.key_row.lookup}_… Expired" in text_of(shown)
+        assert f"deploy-bot abk_{second_agent.key_row.lookup}_… Revoked" in text_of(shown)
         assert "Waiting for its first call" not in text_of(shown)
-        # Dead keys offer nothing to do, and nobody waits for their first call.
+        # Dead keys offer no actions, and no page waits for their first call.
         assert "connect/rotate" not in shown.content.decode()
         assert 'hx-trigger="every 2s"' not in shown.content.decode()
 
@@ -189,19 +194,19 @@ def test_table_says_what_has_become_of_each_key(manager: Client, agent: Any, sec
 def test_manager_rotates_a_key_and_sees_the_new_one_once(manager: Client, agent: Any) -> None:
     offered = manager.get("/rooms/ops/connect").content.decode()
     assert 'action="/rooms/ops/connect/rotate"' in offered
-    rotated = manager.post("/rooms/ops/connect/rotate", {"key": agent.key.lookup})
+    rotated = manager.post("/rooms/ops/connect/rotate", {"key": agent.key_row.lookup})
     assert rotated.status_code == 200
     assert "no-store" in rotated["Cache-Control"]
     (text,) = set(KEY.findall(rotated.content.decode()))
     assert access.key_from_header(f"Bearer {text}").label == "refactor-bot"
-    assert agent.get(agent.questions).status_code == 200
+    assert agent.get(agent.questions_url).status_code == 200
     assert not KEY.search(manager.get("/rooms/ops/connect").content.decode())
     # The form for the next key stands on this page as well, and goes to the right address.
     assert 'method="post" action="/rooms/ops/connect"' in rotated.content.decode()
 
 
 def test_rotating_again_by_reloading_makes_no_third_key(manager: Client, agent: Any) -> None:
-    form = {"key": agent.key.lookup}
+    form = {"key": agent.key_row.lookup}
     manager.post("/rooms/ops/connect/rotate", form)
     again = manager.post("/rooms/ops/connect/rotate", form)
     assert (again.status_code, again["Location"]) == (302, "/rooms/ops/connect")
@@ -213,27 +218,27 @@ def test_rotating_again_by_reloading_makes_no_third_key(manager: Client, agent: 
 
 def test_manager_revokes_a_key(manager: Client, agent: Any, second_agent: Any) -> None:
     assert 'action="/rooms/ops/connect/revoke"' in manager.get("/rooms/ops/connect").content.decode()
-    revoked = manager.post("/rooms/ops/connect/revoke", {"key": agent.key.lookup})
+    revoked = manager.post("/rooms/ops/connect/revoke", {"key": agent.key_row.lookup})
     assert (revoked.status_code, revoked["Location"]) == (302, "/rooms/ops/connect")
-    assert agent.get(agent.questions).status_code == 401
-    assert second_agent.get(second_agent.questions).status_code == 200
+    assert agent.get(agent.questions_url).status_code == 401
+    assert second_agent.get(second_agent.questions_url).status_code == 200
     assert AuditEntry.objects.get(action="key_revoked").actor == "ana"
 
 
 @pytest.mark.parametrize("tail", ["rotate", "revoke"])
-def test_nobody_else_touches_the_keys_of_a_room(
+def test_only_managers_touch_the_keys_of_a_room(
     manager: Client, member: Client, agent: Any, foreign_agent: Any, tail: str
 ) -> None:
     address = f"/rooms/ops/connect/{tail}"
     refusals = [
-        member.post(address, {"key": agent.key.lookup}),
-        manager.post(address, {"key": foreign_agent.key.lookup}),
-        manager.post(f"/rooms/lab/connect/{tail}", {"key": foreign_agent.key.lookup}),
+        member.post(address, {"key": agent.key_row.lookup}),
+        manager.post(address, {"key": foreign_agent.key_row.lookup}),
+        manager.post(f"/rooms/lab/connect/{tail}", {"key": foreign_agent.key_row.lookup}),
         manager.post(address, {"key": "nothing\x00"}),
         manager.post(address, {}),
     ]
     assert [refused.status_code for refused in refusals] == [404] * 5
-    assert Client().post(address, {"key": agent.key.lookup})["Location"].startswith("/login/")
+    assert Client().post(address, {"key": agent.key_row.lookup})["Location"].startswith("/login/")
     assert AgentKey.objects.filter(revoked_at=None, expires_at=None).count() == AgentKey.objects.count() == 2
 
 
@@ -247,7 +252,7 @@ def test_forms_without_a_token_are_refused(ana: Any, manager: Client, agent: Any
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(ana)
     for tail in ("rotate", "revoke"):
-        refused = browser.post(f"/rooms/ops/connect/{tail}", {"key": agent.key.lookup})
+        refused = browser.post(f"/rooms/ops/connect/{tail}", {"key": agent.key_row.lookup})
         assert refused.status_code == 403
     assert AgentKey.objects.alive().count() == 1
 
@@ -277,22 +282,22 @@ def test_admin_cannot_make_a_key_that_is_dead(clerk: Client, room: Room) -> None
 
 
 def test_admin_sees_and_filters_expired_keys(clerk: Client, agent: Any, second_agent: Any) -> None:
-    expire(agent.key)
+    expire(agent.key_row)
 
     def labels(state: str) -> list[str]:
         found = clerk.get(listing("agentkey"), {"state": state}).context["cl"].result_list
         return [key.label for key in found]
 
     assert (labels("expired"), labels("alive")) == (["refactor-bot"], ["deploy-bot"])
-    assert "expired" in text_of(clerk.get(page("agentkey", agent.key.pk)))
+    assert "expired" in text_of(clerk.get(page("agentkey", agent.key_row.pk)))
     rooms = clerk.get(listing("room")).context["cl"].result_list
     assert [room.living_keys for room in rooms] == [1]
 
 
 def test_admin_cannot_prolong_a_key(clerk: Client, agent: Any) -> None:
-    expire(agent.key)
+    expire(agent.key_row)
     form = {"label": "renamed", "expires_at_0": "2100-01-01", "expires_at_1": "00:00:00"}
-    clerk.post(page("agentkey", agent.key.pk), form)
+    clerk.post(page("agentkey", agent.key_row.pk), form)
     key = AgentKey.objects.get()
     assert (key.label, key.is_alive) == ("renamed", False)
 
@@ -300,18 +305,18 @@ def test_admin_cannot_prolong_a_key(clerk: Client, agent: Any) -> None:
 def test_admin_rotates_selected_keys_and_sees_the_new_ones_once(
     clerk: Client, agent: Any, second_agent: Any
 ) -> None:
-    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key.pk))
-    shown = act(clerk, "agentkey", "rotate", agent.key, second_agent.key)
+    access.revoke_keys(AgentKey.objects.filter(pk=second_agent.key_row.pk))
+    shown = act(clerk, "agentkey", "rotate", agent.key_row, second_agent.key_row)
     (text,) = set(KEY.findall(shown))
     assert access.key_from_header(f"Bearer {text}").label == "refactor-bot"
     assert "“deploy-bot” was not rotated" in shown
-    assert agent.get(agent.questions).status_code == 200
+    assert agent.get(agent.questions_url).status_code == 200
     assert not KEY.search(clerk.get(listing("agentkey")).content.decode())
 
 
 def test_rotating_only_dead_keys_leads_back_to_the_list(clerk: Client, agent: Any) -> None:
-    expire(agent.key)
-    assert "was not rotated" in act(clerk, "agentkey", "rotate", agent.key)
+    expire(agent.key_row)
+    assert "was not rotated" in act(clerk, "agentkey", "rotate", agent.key_row)
     assert AgentKey.objects.count() == 1
 
 
@@ -338,23 +343,25 @@ def test_no_key_is_in_the_database_or_the_log(
     caplog.set_level(logging.DEBUG)
     pages = [
         manager.post("/rooms/ops/connect", {"label": "bot"}),
-        manager.post("/rooms/ops/connect/rotate", {"key": agent.key.lookup}),
-        add_key(clerk, agent.room, None),
+        manager.post("/rooms/ops/connect/rotate", {"key": agent.key_row.lookup}),
+        add_key(clerk, agent.room_row, None),
     ]
-    texts = [agent.text, *(KEY.findall(shown.content.decode())[0] for shown in pages)]
+    texts = [agent.key, *(KEY.findall(shown.content.decode())[0] for shown in pages)]
     texts.append(run("createkey", "ops", "--label", "bot").strip())
     for text in texts:
-        for path in (agent.questions, agent.question(question.pk), "/api/v1/nothing"):
+        for path in (agent.questions_url, agent.question_url(question.pk), "/api/v1/nothing"):
             Client().get(path, headers={"Authorization": f"Bearer {text}"})
         wrong = text[:-1] + ("0" if text[-1] != "0" else "1")
-        assert Client().get(agent.questions, headers={"Authorization": f"Bearer {wrong}"}).status_code == 401
-    agent.post(agent.questions, body)
-    agent.post_raw(agent.questions, b"{")
+        assert (
+            Client().get(agent.questions_url, headers={"Authorization": f"Bearer {wrong}"}).status_code == 401
+        )
+    agent.post(agent.questions_url, body)
+    agent.post_raw(agent.questions_url, b"{")
     act(clerk, "agentkey", "revoke", *AgentKey.objects.all())
-    assert agent.get(agent.questions).status_code == 401
+    assert agent.get(agent.questions_url).status_code == 401
 
     stored, logged = rows(), caplog.text
-    assert agent.key.lookup in stored
+    assert agent.key_row.lookup in stored
     assert len(set(texts)) == 5
     for text in texts:
         assert text.rpartition("_")[2] not in stored

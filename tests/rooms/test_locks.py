@@ -201,9 +201,9 @@ def test_who_may_only_watch_sees_so_before_a_click(ask: Ask, own_rules: None, an
 # ---- streams ---------------------------------------------------------------------------------------------
 
 
-def told(news: list[frames.AnyFrame], user: Any, room: Room) -> str:
+def sent_to(changes: list[frames.AnyFrame], user: Any, room: Room) -> str:
     standing = standing_of(user, [room])
-    return frames.encode_frames(news, user.pk, "en", False, standing).decode()
+    return frames.encode_frames(changes, user.pk, "en", False, standing).decode()
 
 
 def events(sent: str) -> list[str]:
@@ -217,8 +217,8 @@ def count_in(sent: str) -> str:
 
 def test_a_new_question_comes_locked_to_those_who_may_not_decide_it(ask: Ask, ana: Any, ben: Any) -> None:
     question = ask(care=FIRST_ANA)
-    _, news = frames.frames_after(question.room_id, question.revision - 1, ["en"])
-    to_ana, to_ben = told(news, ana, question.room), told(news, ben, question.room)
+    _, changes = frames.frames_after(question.room_id, question.revision - 1, ["en"])
+    to_ana, to_ben = sent_to(changes, ana, question.room), sent_to(changes, ben, question.room)
     assert "question" in events(to_ana)
     assert "is-locked" not in to_ana
     assert "others" in events(to_ben)
@@ -229,9 +229,9 @@ def test_a_new_question_comes_locked_to_those_who_may_not_decide_it(ask: Ask, an
 
 def test_a_room_that_is_new_to_a_page_comes_with_its_locks(ask: Ask, ben: Any) -> None:
     locked, free = ask(care=FIRST_ANA), ask()
-    _, news = frames.open_frames(locked.room_id)
-    assert events(told(news, ben, locked.room)) == ["others", "question", "count-ops"]
-    assert count_in(told(news, ben, free.room)) == "1"
+    _, changes = frames.open_frames(locked.room_id)
+    assert events(sent_to(changes, ben, locked.room)) == ["others", "question", "count-ops"]
+    assert count_in(sent_to(changes, ben, free.room)) == "1"
 
 
 def test_escalation_unlocks_the_card_of_an_open_page(ask: Ask, ana: Any, ben: Any) -> None:
@@ -239,8 +239,8 @@ def test_escalation_unlocks_the_card_of_an_open_page(ask: Ask, ana: Any, ben: An
     room = question.room
     before = question.revision
     question = escalated(question)
-    _, news = frames.frames_after(question.room_id, before, ["en"])
-    to_ben = told(news, ben, room)
+    _, changes = frames.frames_after(question.room_id, before, ["en"])
+    to_ben = sent_to(changes, ben, room)
     # The card first: it is as new as its marks, which would make it look old.
     assert events(to_ben) == [f"unlock-{question.pk}", f"marks-{question.pk}", "count-ops"]
     assert f"questions/{question.pk}/answer" in to_ben
@@ -262,8 +262,8 @@ def test_who_does_not_vote_stays_locked_out_after_escalation(ask: Ask, cy: Any) 
     question = ask(care={"votes": votes, "first": ["ana", "ben"], "escalate_seconds": 60})
     before = question.revision
     question = escalated(question)
-    _, news = frames.frames_after(question.room_id, before, ["en"])
-    sent = told(news, cy, question.room)
+    _, changes = frames.frames_after(question.room_id, before, ["en"])
+    sent = sent_to(changes, cy, question.room)
     assert events(sent) == [f"marks-{question.pk}", "count-ops"]
     assert count_in(sent) == "0"
 
@@ -271,18 +271,18 @@ def test_who_does_not_vote_stays_locked_out_after_escalation(ask: Ask, cy: Any) 
 def test_a_card_is_rendered_once_for_all_who_see_it_alike(ask: Ask, ana: Any, room: Room) -> None:
     users = [get_user_model().objects.create_user(f"person-{number}") for number in range(5)]
     question = ask(care=FIRST_ANA)
-    _, news = frames.frames_after(room.pk, question.revision - 1)
-    sent = {told(news, user, room) for user in users}
+    _, changes = frames.frames_after(room.pk, question.revision - 1)
+    sent = {sent_to(changes, user, room) for user in users}
     assert len(sent) == 1
-    (card,) = [frame for frame in news if frame.event == "question"]
+    (card,) = [frame for frame in changes if frame.event == "question"]
     assert isinstance(card, frames.FrameByStanding)
-    # One for those who may decide, one for those who are locked out.
+    # One for people who may decide, one for people who are locked out.
     assert len(card._made) == 2
 
 
 def test_a_watchers_count_is_nothing(ask: Ask, own_rules: None, ana: Any, ben: Any) -> None:
     question = ask()
-    _, news = frames.frames_after(question.room_id, question.revision - 1)
-    assert count_in(told(news, ana, question.room)) == "1"
-    assert count_in(told(news, ben, question.room)) == "0"
-    assert "others" in events(told(news, ben, question.room))
+    _, changes = frames.frames_after(question.room_id, question.revision - 1)
+    assert count_in(sent_to(changes, ana, question.room)) == "1"
+    assert count_in(sent_to(changes, ben, question.room)) == "0"
+    assert "others" in events(sent_to(changes, ben, question.room))

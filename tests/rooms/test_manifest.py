@@ -13,7 +13,7 @@ from django.urls import include, path
 from rooms.pages.manifest import PAPER
 
 
-def test_anybody_can_read_it_and_keep_it_for_a_while(client: Client) -> None:
+def test_it_is_public_and_cacheable(client: Client) -> None:
     reply = client.get("/manifest.webmanifest")
     assert reply["Content-Type"] == "application/manifest+json"
     assert reply["Cache-Control"] == "public, max-age=3600"

@@ -1,4 +1,4 @@
-"""`GET /metrics`: for who knows the token, cheap whatever is stored, and true."""
+"""`GET /metrics`: needs the token, costs few queries, and its values are right."""
 
 import re
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def test_without_the_token_it_looks_like_missing(db: None, authorization: str, m
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer ", f"Bearer {TOKEN}"])
-def test_without_a_token_in_the_settings_nobody_gets_it(db: None, settings: Any, authorization: str) -> None:
+def test_without_a_token_in_the_settings_it_is_refused(db: None, settings: Any, authorization: str) -> None:
     settings.ASK_BRIDGE = {}
     assert fetch(authorization).status_code == 404
 
@@ -90,7 +90,7 @@ def test_agent_keys_and_logins_open_nothing_here(room: Room, browser: Client) ->
     assert browser.get("/metrics").status_code == 404
 
 
-def test_it_names_nobody_and_no_room(question: Question, ana: Any) -> None:
+def test_it_names_no_person_and_no_room(question: Question, ana: Any) -> None:
     lifecycle.decline(question, ana, reason="because of the budget")
     text = fetch().content.decode()
     for secret in ("ops", "Operations", "ana", "refactor-bot", "database should", "budget", question.pk):

@@ -15,7 +15,7 @@ from rooms.permissions import Permissions
 
 
 def name(agent: Any, body: dict[str, Any], *people: str) -> Any:
-    return agent.post(agent.questions, {**body, "care": {"first": list(people)}})
+    return agent.post(agent.questions_url, {**body, "care": {"first": list(people)}})
 
 
 def make_user(username: str, **fields: Any) -> Any:
@@ -29,7 +29,7 @@ def open_room(room: Room) -> Room:
     return room
 
 
-class EverybodyIsPermitted(Permissions):
+class EveryoneIsPermitted(Permissions):
     """A portal's own rule."""
 
     def visible_rooms(self, user: Any, rooms: Any) -> Any:
@@ -58,7 +58,7 @@ def test_the_rules_of_a_portal_decide_whom_its_rooms_know(
     agent: Any, body: dict[str, Any], settings: Any
 ) -> None:
     make_user("dee")
-    settings.ASK_BRIDGE = {"PERMISSIONS": f"{__name__}.EverybodyIsPermitted"}
+    settings.ASK_BRIDGE = {"PERMISSIONS": f"{__name__}.EveryoneIsPermitted"}
     assert name(agent, body, "dee").status_code == 201
 
 
@@ -72,7 +72,7 @@ def test_an_account_that_the_room_does_not_know_looks_like_none(
 ) -> None:
     Room.objects.filter(pk=room.pk).update(is_open=is_open)
     make_user("somebody", **fields)
-    agent.get(agent.questions)  # the first use of a key is written down
+    agent.get(agent.questions_url)  # the first use of a key is written down
     replies, statements = [], []
     for username in ("somebody", "phantom0"):
         with CaptureQueriesContext(connection) as queries:
@@ -85,7 +85,7 @@ def test_an_account_that_the_room_does_not_know_looks_like_none(
     assert not Question.objects.exists()
 
 
-def test_a_member_of_another_room_looks_like_nobody(
+def test_a_member_of_another_room_looks_like_an_unknown_name(
     agent: Any, other_room: Room, body: dict[str, Any]
 ) -> None:
     lifecycle.create_room(other_room.slug, members=[make_user("somebody")])
@@ -107,7 +107,7 @@ def test_names_cannot_be_tried_out_for_long(
         response = name(agent, body, username)
         problem(response, 429, "too_many_requests")
         assert 0 < int(response["Retry-After"]) <= 60
-    assert agent.post(agent.questions, body).status_code == 201
+    assert agent.post(agent.questions_url, body).status_code == 201
     assert name(second_agent, body, "ana").status_code == 201
 
 
@@ -117,7 +117,7 @@ def test_after_a_minute_names_are_looked_up_again(agent: Any, body: dict[str, An
     assert name(agent, body, "ana").status_code == 429
     AgentKey.objects.update(refused_names_since=timezone.now() - timedelta(seconds=61))
     assert name(agent, body, "guess").status_code == 422
-    assert AgentKey.objects.get(pk=agent.key.pk).refused_names == 1
+    assert AgentKey.objects.get(pk=agent.key_row.pk).refused_names == 1
     assert name(agent, body, "ana").status_code == 429
 
 

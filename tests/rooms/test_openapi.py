@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.test.utils import override_script_prefix
-from django.urls import include, path
+from django.urls import include, path, reverse
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
@@ -77,7 +77,7 @@ def test_document_has_every_method_and_no_other(
 ) -> None:
     for template, operations in document["paths"].items():
         address = template.replace("{room}", "ops").replace("{question_id}", question.pk)
-        response = agent.send("TRACE", address)
+        response = agent.call("TRACE", address)
         if "Allow" in response:
             # Where a probe may ask with HEAD that is the same call without its body.
             allowed = set(response["Allow"].lower().split(", ")) - {"head"}
@@ -140,7 +140,7 @@ def test_standalone_server_is_the_root(document: dict[str, Any]) -> None:
 def test_server_is_the_prefix_and_paths_stay_the_same(client: Client, agent: Any) -> None:
     below = client.get("/tools/ask/api/v1/openapi.json").json()
     assert below["servers"] == [{"url": "/tools/ask"}]
-    assert agent.questions == "/tools/ask/api/v1/rooms/ops/questions"
+    assert reverse("ask_bridge:api-questions", args=(agent.room,)) == "/tools/ask/api/v1/rooms/ops/questions"
     assert "/api/v1/rooms/{room}/questions" in below["paths"]
     validate(below)
 
@@ -161,7 +161,7 @@ def test_example_is_what_the_api_takes(agent: Any, document: dict[str, Any]) -> 
     example = operation["requestBody"]["content"][JSON]["example"]
     assert example == EXAMPLE_ASK
     assert errors_in(document, ask_schema(document), example) == []
-    assert agent.post(agent.questions, example).status_code == 201
+    assert agent.post(agent.questions_url, example).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_schema_refuses_what_the_api_refuses(
     ask = copy.deepcopy(EXAMPLE_ASK)
     spoil(ask)
     assert errors_in(document, ask_schema(document), ask)
-    problem(agent.post(agent.questions, ask), 422, "invalid_question")
+    problem(agent.post(agent.questions_url, ask), 422, "invalid_question")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
 
     def call(method: str, template: str, body: Any = None, query: str = "", **path: str) -> Any:
         address = template.format(room="ops", **path) + query
-        response = agent.send(method.upper(), address, body)
+        response = agent.call(method.upper(), address, body)
         documented = document["paths"][template][method]["responses"][str(response.status_code)]
         seen.add((template, method, response.status_code))
         if "content" not in documented:
@@ -245,7 +245,7 @@ def test_every_documented_reply_fits_its_schema(agent: Any, document: dict[str, 
             user=ana,
         ),
     ):
-        question, _ = lifecycle.ask(agent.room, agent.key, parse_ask({**example, "tool_use_id": ""}))
+        question, _ = lifecycle.ask(agent.room_row, agent.key_row, parse_ask({**example, "tool_use_id": ""}))
         settle(question)
     call("post", messages, {"content": "Hello"})
     call("post", messages, {"content": json.dumps(example), "type": "AskUserQuestion"})
@@ -280,12 +280,12 @@ def test_content_of_questions_and_responses_fits_its_schema(
         for kind, reference in schemas["MessageObject"]["discriminator"]["mapping"].items()
     }
     lifecycle.decline(ask(), ana, "Later.")
-    lifecycle.withdraw(ask(), by=agent.key)
+    lifecycle.withdraw(ask(), by=agent.key_row)
     lifecycle.expire(ask(timeout_seconds=60))
     lifecycle.expire(ask(timeout_seconds=60, default={"Which database should we use?": "SQLite"}))
     choice = {"question": "Which database should we use?", "customInput": "Both"}
     lifecycle.answer(ask(), [choice], via=Answer.Via.WEB, user=ana)
-    messages = agent.get(agent.messages).json()["messages"]
+    messages = agent.get(agent.messages_url).json()["messages"]
     assert len(messages) == 10
     for message in messages:
         content = by_type[message["type"]]
@@ -313,20 +313,20 @@ def test_every_problem_fits_the_one_schema(
     settings.ASK_BRIDGE = {"ASKS_PER_MINUTE": 2}
     asked = {"question": "?", "options": ["A", "B"]}
     lifecycle.withdraw(question)
-    agent.post(agent.questions, asked, Idempotency_Key="k")
+    agent.post(agent.questions_url, asked, Idempotency_Key="k")
     other = {"question": "Another?", "options": ["A", "B"]}
     responses = [
-        agent.post_raw(agent.questions, b"{"),
-        Client().get(agent.questions),
-        agent.get(agent.question("q_missing")),
-        agent.delete(agent.question(question.pk)),
-        agent.post_raw(agent.questions, b" " * 70_000),
-        agent.post_raw(agent.questions, b"{}", "text/plain"),
-        agent.post(agent.questions, {}),
-        agent.post(agent.questions, other),
+        agent.post_raw(agent.questions_url, b"{"),
+        Client().get(agent.questions_url),
+        agent.get(agent.question_url("q_missing")),
+        agent.delete(agent.question_url(question.pk)),
+        agent.post_raw(agent.questions_url, b" " * 70_000),
+        agent.post_raw(agent.questions_url, b"{}", "text/plain"),
+        agent.post(agent.questions_url, {}),
+        agent.post(agent.questions_url, other),
     ]
     settings.ASK_BRIDGE = {"ASKS_PER_MINUTE": 0}
-    responses.append(agent.post(agent.questions, other, Idempotency_Key="k"))
+    responses.append(agent.post(agent.questions_url, other, Idempotency_Key="k"))
     statuses = [response.status_code for response in responses]
     assert statuses == [400, 401, 404, 409, 413, 415, 422, 429, 409]
     for response in responses:

@@ -1,4 +1,4 @@
-"""Whatever JSON an agent sends: it is a question or it is refused, and nothing else happens."""
+"""Property tests: any JSON of an agent is a question or is refused, and nothing else happens."""
 
 import copy
 import json

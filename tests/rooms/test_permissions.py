@@ -1,4 +1,4 @@
-"""A portal's own rules hold wherever somebody sees, answers or manages."""
+"""A portal's own permission rules hold for seeing, answering and managing."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from rooms.people import presence
 from rooms.permissions import Permissions
 
 
-class EverybodyLooksOn(Permissions):
-    """Everybody sees and manages all rooms; only Ben answers."""
+class EveryoneLooksOn(Permissions):
+    """All people see and manage all rooms; only Ben answers."""
 
     def visible_rooms(self, user: AbstractBaseUser, rooms: RoomQuerySet) -> RoomQuerySet:
         return rooms
@@ -27,7 +27,7 @@ class EverybodyLooksOn(Permissions):
 
 @pytest.fixture(autouse=True)
 def own_rules(settings: Any) -> None:
-    settings.ASK_BRIDGE = {"PERMISSIONS": "tests.rooms.test_permissions.EverybodyLooksOn"}
+    settings.ASK_BRIDGE = {"PERMISSIONS": "tests.rooms.test_permissions.EveryoneLooksOn"}
 
 
 def address(question: Question, verb: str) -> str:
@@ -81,6 +81,6 @@ def test_who_may_answer_does(ben: Any, question: Question) -> None:
     assert client.post(address(question, "answer"), {"choice-0": "1"}).status_code == 303
 
 
-def test_nobody_who_is_signed_out_or_inactive_is_asked_about(ana: Any, room: Room) -> None:
+def test_the_rules_are_not_asked_about_signed_out_or_inactive_users(ana: Any, room: Room) -> None:
     ana.is_active = False
     assert not access.visible_rooms(ana).exists()

@@ -1,4 +1,4 @@
-"""What people choose on the Settings page, and what pages make of it."""
+"""Preferences from the Settings page, and their effect on pages."""
 
 import re
 from collections.abc import Callable
@@ -119,7 +119,7 @@ def test_a_room_that_is_away_for_a_while_stays_muted(browser: Client, ana: Any, 
 def test_the_button_in_a_room_mutes_it_and_lets_it_call_again(browser: Client, ana: Any, room: Room) -> None:
     address = f"/rooms/{room.slug}"
     assert 'name="mute" value="on"' in shown(browser, address)
-    for _ in range(2):  # somebody who clicks twice does not undo it
+    for _ in range(2):  # a double click does not undo it
         reply = browser.post(f"{address}/mute", {"mute": "on"})
         assert (reply.status_code, reply["Location"]) == (303, address)
         assert muted(ana) == {room.slug}

@@ -17,17 +17,17 @@ def names_in(*rooms: Room) -> list[list[str]]:
 
 
 @pytest.fixture
-def everybody_is_here(ana: Any, ben: Any, admin_user: Any) -> None:
+def all_are_here(ana: Any, ben: Any, admin_user: Any) -> None:
     presence.renew([ana.pk, ben.pk, admin_user.pk])
 
 
-@pytest.mark.usefixtures("everybody_is_here")
+@pytest.mark.usefixtures("all_are_here")
 def test_members_and_superusers_are_in_a_room_for_members(room: Room, other_room: Room) -> None:
     assert names_in(room, other_room) == [["Ana Costa", "admin", "ben"], ["admin"]]
 
 
-@pytest.mark.usefixtures("everybody_is_here")
-def test_everybody_is_in_an_open_room(room: Room) -> None:
+@pytest.mark.usefixtures("all_are_here")
+def test_all_people_are_in_an_open_room(room: Room) -> None:
     hall = lifecycle.create_room("hall", is_open=True)
     assert names_in(hall, room) == [["Ana Costa", "admin", "ben"]] * 2
 
@@ -45,7 +45,7 @@ def test_who_was_deactivated_is_gone(room: Room, ana: Any, ben: Any) -> None:
     assert names_in(room) == [["Ana Costa"]]
 
 
-def test_nobody_is_here_without_a_page(room: Room) -> None:
+def test_no_person_is_here_without_a_page(room: Room) -> None:
     assert names_in(room) == [[]]
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from rooms.models import Notice, Question
 from rooms.notifications import content
 from rooms.notifications.channels import push, push_encryption
-from tests.receivers import decoded, decrypted, encoded
+from tests.harness.receivers import decoded, decrypted, encoded
 
 # RFC 8291, section 5 and appendix A.
 BROWSER_KEY = "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"

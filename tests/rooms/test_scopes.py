@@ -33,14 +33,14 @@ def is_untouched(question: Question) -> bool:
 # ---- ask -------------------------------------------------------------------------------------------------
 
 ASKING: dict[str, Callable[[Any, Question, Any], Any]] = {
-    "ask": lambda bot, question, body: bot.post(bot.questions, body),
+    "ask": lambda bot, question, body: bot.post(bot.questions_url, body),
     "post a question": lambda bot, question, body: bot.post(
-        bot.messages, {"type": "AskUserQuestion", "content": json.dumps(body)}
+        bot.messages_url, {"type": "AskUserQuestion", "content": json.dumps(body)}
     ),
-    "wait": lambda bot, question, body: bot.get(f"{bot.question(question.pk)}?wait=0"),
-    "stop waiting": lambda bot, question, body: bot.delete(bot.wait(question.pk)),
-    "withdraw": lambda bot, question, body: bot.delete(bot.question(question.pk)),
-    "write": lambda bot, question, body: bot.post(bot.messages, {"content": "Hello"}),
+    "wait": lambda bot, question, body: bot.get(f"{bot.question_url(question.pk)}?wait=0"),
+    "stop waiting": lambda bot, question, body: bot.delete(bot.wait_url(question.pk)),
+    "withdraw": lambda bot, question, body: bot.delete(bot.question_url(question.pk)),
+    "write": lambda bot, question, body: bot.post(bot.messages_url, {"content": "Hello"}),
 }
 
 
@@ -61,23 +61,23 @@ def test_ask_alone_is_enough_to_ask(strict_agent: Any, question: Question, body:
 
 
 def test_every_key_may_read_its_room(chat_bot: Any, question: Question) -> None:
-    for path in (chat_bot.questions, chat_bot.question(question.pk), chat_bot.messages):
+    for path in (chat_bot.questions_url, chat_bot.question_url(question.pk), chat_bot.messages_url):
         assert chat_bot.get(path).status_code == 200
 
 
 def test_key_withdraws_only_what_it_asked(
     agent: Any, second_agent: Any, question: Question, problem: Any
 ) -> None:
-    problem(second_agent.delete(second_agent.question(question.pk)), 403, "not_own_question")
+    problem(second_agent.delete(second_agent.question_url(question.pk)), 403, "not_own_question")
     assert is_untouched(question)
-    assert agent.delete(agent.question(question.pk)).status_code == 200
+    assert agent.delete(agent.question_url(question.pk)).status_code == 200
 
 
 def test_test_question_of_a_person_belongs_to_no_key(
     agent: Any, room: Room, ana: Any, body: Any, problem: Any
 ) -> None:
     question, _ = lifecycle.ask(room, None, parse_ask(body), by=ana)
-    problem(agent.delete(agent.question(question.pk)), 403, "not_own_question")
+    problem(agent.delete(agent.question_url(question.pk)), 403, "not_own_question")
     assert is_untouched(question)
 
 
@@ -85,8 +85,8 @@ def test_test_question_of_a_person_belongs_to_no_key(
 
 
 def test_key_that_only_asks_cannot_report_the_terminal(strict_agent: Any, body: Any, problem: Any) -> None:
-    asked = Question.objects.get(pk=strict_agent.post(strict_agent.questions, body).json()["id"])
-    refused = problem(strict_agent.post(strict_agent.answer(asked.pk), REPORT), 403, "missing_scope")
+    asked = Question.objects.get(pk=strict_agent.post(strict_agent.questions_url, body).json()["id"])
+    refused = problem(strict_agent.post(strict_agent.answer_url(asked.pk), REPORT), 403, "missing_scope")
     assert refused["scope"] == "terminal"
     assert is_untouched(asked)
 
@@ -94,10 +94,10 @@ def test_key_that_only_asks_cannot_report_the_terminal(strict_agent: Any, body: 
 def test_key_reports_the_terminal_only_for_what_it_asked(
     agent: Any, second_agent: Any, question: Question, problem: Any
 ) -> None:
-    refused = second_agent.post(second_agent.answer(question.pk), REPORT)
+    refused = second_agent.post(second_agent.answer_url(question.pk), REPORT)
     problem(refused, 403, "not_own_question")
     assert is_untouched(question)
-    assert agent.post(agent.answer(question.pk), REPORT).json()["status"] == "answered"
+    assert agent.post(agent.answer_url(question.pk), REPORT).json()["status"] == "answered"
 
 
 @pytest.mark.parametrize("verb", ["withdraw", "report"])
@@ -105,16 +105,16 @@ def test_rotated_key_and_its_successors_are_one_agent(
     agent: Any, second_agent: Any, ask: Callable[..., Question], ana: Any, room: Room, verb: str
 ) -> None:
     questions = [ask(), ask()]
-    following, _ = access.rotate_key(agent.key, by=ana)
-    last = type(agent)(room, *access.rotate_key(following, by=ana))
+    following, _ = access.rotate_key(agent.key_row, by=ana)
+    last = agent.in_process(room, *access.rotate_key(following, by=ana))
     for bot, question in zip((agent, last), questions, strict=True):
         if verb == "withdraw":
-            reply = bot.delete(bot.question(question.pk))
+            reply = bot.delete(bot.question_url(question.pk))
         else:
-            reply = bot.post(bot.answer(question.pk), REPORT)
+            reply = bot.post(bot.answer_url(question.pk), REPORT)
         assert reply.status_code == 200
-    other = type(agent)(room, *access.rotate_key(second_agent.key, by=ana))
-    assert other.delete(other.question(ask().pk)).status_code == 403
+    other = agent.in_process(room, *access.rotate_key(second_agent.key_row, by=ana))
+    assert other.delete(other.question_url(ask().pk)).status_code == 403
 
 
 # ---- answer ----------------------------------------------------------------------------------------------
@@ -126,22 +126,22 @@ def test_only_a_key_with_the_scope_answers_for_people(
 ) -> None:
     bot = request.getfixturevalue(who)
     for reply in (
-        bot.post(bot.answer(question.pk), FOR_ANA),
-        bot.post(bot.answer(question.pk), {**FOR_ANA, "by": None}),
-        bot.post(bot.messages, response_to(question, by="ana")),
-        bot.post(bot.messages, response_to(question)),
+        bot.post(bot.answer_url(question.pk), FOR_ANA),
+        bot.post(bot.answer_url(question.pk), {**FOR_ANA, "by": None}),
+        bot.post(bot.messages_url, response_to(question, by="ana")),
+        bot.post(bot.messages_url, response_to(question)),
     ):
         assert problem(reply, 403, "missing_scope")["scope"] == "answer"
     assert is_untouched(question)
 
 
 def test_key_with_answer_alone_reports_no_terminal(chat_bot: Any, question: Question, problem: Any) -> None:
-    assert problem(chat_bot.post(chat_bot.answer(question.pk), REPORT), 403, "missing_scope")
+    assert problem(chat_bot.post(chat_bot.answer_url(question.pk), REPORT), 403, "missing_scope")
     assert is_untouched(question)
 
 
 def test_answer_through_a_key_names_person_and_key(chat_bot: Any, question: Question, ben: Any) -> None:
-    reply = chat_bot.post(chat_bot.messages, response_to(question, by={"username": "ben"}))
+    reply = chat_bot.post(chat_bot.messages_url, response_to(question, by={"username": "ben"}))
     assert reply.status_code == 201
     question = Question.objects.with_answer().get()
     answer = question.answer
@@ -155,9 +155,9 @@ def test_answer_through_a_key_names_person_and_key(chat_bot: Any, question: Ques
 @pytest.mark.parametrize("path", ["answer", "message"])
 def test_person_has_to_be_named(chat_bot: Any, question: Question, problem: Any, path: str) -> None:
     if path == "answer":
-        reply = chat_bot.post(chat_bot.answer(question.pk), {**FOR_ANA, "by": None})
+        reply = chat_bot.post(chat_bot.answer_url(question.pk), {**FOR_ANA, "by": None})
     else:
-        reply = chat_bot.post(chat_bot.messages, response_to(question))
+        reply = chat_bot.post(chat_bot.messages_url, response_to(question))
     refused = problem(reply, 422, "invalid_answer")
     assert [error["field"] for error in refused["errors"]] == ["by"]
     assert is_untouched(question)
@@ -169,7 +169,9 @@ def test_unknown_people_and_those_who_may_not_answer_look_the_same(
     get_user_model().objects.create_user("outsider")
     get_user_model().objects.filter(pk=ben.pk).update(is_active=False)
     told = [
-        problem(chat_bot.post(chat_bot.answer(question.pk), {**FOR_ANA, "by": name}), 422, "invalid_answer")
+        problem(
+            chat_bot.post(chat_bot.answer_url(question.pk), {**FOR_ANA, "by": name}), 422, "invalid_answer"
+        )
         for name in ("outsider", "ben", "made-up")
     ]
     assert told[0]["errors"][0]["field"] == "by"
@@ -181,12 +183,12 @@ def test_answer_through_a_key_is_a_vote_like_any_other(
     chat_bot: Any, ask: Callable[..., Question], ana: Any
 ) -> None:
     question = ask(care={"votes": 2})
-    reply = chat_bot.post(chat_bot.messages, response_to(question, by="ana"))
+    reply = chat_bot.post(chat_bot.messages_url, response_to(question, by="ana"))
     assert (reply.status_code, reply.json()["type"]) == (201, "AskUserQuestion")
-    assert chat_bot.get(chat_bot.question(question.pk)).json()["care"]["votes"]["cast"] == 1
-    again = chat_bot.post(chat_bot.answer(question.pk), FOR_ANA).json()
+    assert chat_bot.get(chat_bot.question_url(question.pk)).json()["care"]["votes"]["cast"] == 1
+    again = chat_bot.post(chat_bot.answer_url(question.pk), FOR_ANA).json()
     assert (again["status"], again["care"]["votes"]["cast"]) == ("open", 1)
-    decided = chat_bot.post(chat_bot.answer(question.pk), {**FOR_ANA, "by": "ben"}).json()
+    decided = chat_bot.post(chat_bot.answer_url(question.pk), {**FOR_ANA, "by": "ben"}).json()
     assert (decided["status"], decided["answer"]["through"]) == ("answered", "Chat bot")
     voters = [(vote["by"]["username"], vote["through"]) for vote in decided["answer"]["votes"]]
     assert voters == [("ana", "Chat bot"), ("ben", "Chat bot")]
@@ -199,15 +201,15 @@ def test_those_who_are_not_asked_first_cannot_decide_through_a_key(
     chat_bot: Any, ask: Callable[..., Question], problem: Any
 ) -> None:
     question = ask(care={"first": "ben"})
-    problem(chat_bot.post(chat_bot.answer(question.pk), FOR_ANA), 409, "not_their_turn")
+    problem(chat_bot.post(chat_bot.answer_url(question.pk), FOR_ANA), 409, "not_their_turn")
     assert is_untouched(question)
-    reply = chat_bot.post(chat_bot.answer(question.pk), {**FOR_ANA, "by": "ben"})
+    reply = chat_bot.post(chat_bot.answer_url(question.pk), {**FOR_ANA, "by": "ben"})
     assert reply.json()["status"] == "answered"
 
 
 def test_held_decision_through_a_key_says_so(chat_bot: Any, ask: Callable[..., Question]) -> None:
     question = ask(care={"undo_seconds": 60})
-    assert chat_bot.post(chat_bot.answer(question.pk), FOR_ANA).json()["status"] == "open"
+    assert chat_bot.post(chat_bot.answer_url(question.pk), FOR_ANA).json()["status"] == "open"
     question = Question.objects.with_answer().get()
     assert Card(question).outcome == "Answered by Ana Costa through Chat bot"
     lifecycle.release(question)
@@ -225,7 +227,7 @@ def test_new_key_asks_and_reports_and_the_audit_says_so(room: Room) -> None:
 
 
 def test_rotated_key_keeps_its_scopes(chat_bot: Any, ana: Any) -> None:
-    new, _ = access.rotate_key(chat_bot.key, by=ana)
+    new, _ = access.rotate_key(chat_bot.key_row, by=ana)
     assert new.scopes == ["answer"]
     assert AuditEntry.objects.get(subject=new.lookup).details["scopes"] == ["answer"]
 

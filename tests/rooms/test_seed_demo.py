@@ -1,4 +1,4 @@
-"""`seed_demo`: a made-up past that cannot be told from one that the verbs left."""
+"""`seed_demo`: generated data that is the same as data of the lifecycle verbs."""
 
 import re
 from io import StringIO
@@ -248,7 +248,7 @@ class Terminal(StringIO):
         return True
 
 
-def test_whoever_watches_sees_a_bar_and_a_log_file_does_not(room: Room) -> None:
+def test_a_terminal_shows_a_bar_and_a_log_file_does_not(room: Room) -> None:
     watched, logged = Terminal(), StringIO()
     for stream in (watched, logged):
         call_command("seed_demo", "--room", "ops", "--entries", "20", stdout=StringIO(), stderr=stream)

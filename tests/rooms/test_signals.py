@@ -1,4 +1,4 @@
-"""A portal's own code hears of questions after commit, and cannot break anything."""
+"""Signals: receivers of a portal are called after commit, and their failures break nothing."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

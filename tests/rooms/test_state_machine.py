@@ -46,7 +46,7 @@ FINAL = {"answered", "declined", "expired", "withdrawn"}
 
 
 class Page:
-    """What somebody sees of cards, marks and messages. Changed only by frames, as live.js does."""
+    """The cards, marks and messages of an open page, changed only by events, as live.js does."""
 
     def __init__(self, room: Room) -> None:
         self.revision = Room.objects.get(pk=room.pk).revision
@@ -156,7 +156,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(question=questions)
     def vanish(self, question: str) -> None:
-        """Its lease runs out, and somebody notices."""
+        """Its lease runs out, and a sweep notices."""
         past = timezone.now() - timedelta(seconds=1)
         Question.objects.filter(pk=question, waiting_until__isnull=False).update(waiting_until=past)
         lifecycle.sweep()
@@ -199,7 +199,7 @@ class Life(RuleBasedStateMachine):
         )
 
     @rule(question=questions, label=st.sampled_from(["This", "That"]))
-    def everybody_answers(self, question: str, label: str) -> None:
+    def all_people_answer(self, question: str, label: str) -> None:
         for person in (0, 1):
             self.answer(question, person, label)
 

@@ -12,8 +12,8 @@ import django
 import pytest
 from django.template.base import Lexer, TokenType
 
-from tests.catalogues import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
-from tests.processes import ROOT, clean_environment
+from tests.harness.sites import ROOT, clean_environment
+from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 
 TEMPLATES = [*(ROOT / "rooms/templates").rglob("*.html"), *(ROOT / "templates").rglob("*.html")]
 SCRIPTS = list((ROOT / "rooms/static/ask_bridge").glob("*.js"))

@@ -19,7 +19,7 @@ from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
 from rooms.notifications import outbox, planner, safe_http
 from rooms.notifications.channels import webhook as webhooks
 from rooms.notifications.content import letter_about
-from tests.receivers import Receiver, receiving
+from tests.harness.receivers import Receiver, receiving
 
 Ask = Callable[..., Question]
 

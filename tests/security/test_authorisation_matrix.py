@@ -1,6 +1,6 @@
 """Who gets what from every address of the site, in one table; what is foreign looks exactly like missing.
 
-A new address fails here until somebody has written down who may use it.
+A new address fails here until the table says who may use it.
 """
 
 import json
@@ -21,14 +21,14 @@ from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
 from rooms.live.routing import LIVE_VIEWS
 from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
-from tests.actors import Person, Visitor
-from tests.processes import Site, run_manage
-from tests.world import MEMBER, World
+from tests.harness.bridges import MEMBER, Bridge
+from tests.harness.people import Person, Visitor
+from tests.harness.sites import Site, run_manage
 
 ACTORS = ("anonymous", "stranger", "member", "manager", "admin", "key", "foreign-key", "revoked-key")
 
 # Statuses in the order of the actors; `login` is the redirect to the login page. Pages know no keys, the API
-# knows no logins. A method without a row is refused to everybody. The forms that rotate or revoke a key name
+# knows no logins. A method without a row is refused to all. The forms that rotate or revoke a key name
 # none here, and so it does not exist: tests/rooms/test_keys.py has what happens to those that do; for
 # webhooks test_webhooks.py has it. Metrics have a token of their own: tests/rooms/test_metrics.py.
 TABLE = """
@@ -249,7 +249,7 @@ def test_every_model_in_the_admin_is_named() -> None:
 
 @dataclass
 class Cast:
-    """A private room with its question, and everybody who might want something from it."""
+    """A private room with its question, and all kinds of users."""
 
     room: Room
     elsewhere: Room
@@ -294,7 +294,7 @@ def cast(db: None) -> Cast:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_everybody_gets_what_the_table_says(row: Row, cast: Cast) -> None:
+def test_each_user_gets_what_the_table_says(row: Row, cast: Cast) -> None:
     seen = {}
     for actor in ACTORS:
         path = address(row.route, cast.room.slug, cast.ask().pk)
@@ -304,7 +304,7 @@ def test_everybody_gets_what_the_table_says(row: Row, cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("route", [*OUR_ROUTES], ids=str)
-def test_a_method_without_a_row_is_refused_to_everybody(route: str, cast: Cast) -> None:
+def test_a_method_without_a_row_is_refused_to_all(route: str, cast: Cast) -> None:
     listed = {row.method for row in ROWS if row.route == route}
     for method in set(METHODS) - listed:
         for actor in ("anonymous", "admin", "key"):
@@ -354,7 +354,7 @@ def test_who_is_refused_by_the_api_has_changed_nothing(actor: str, cast: Cast) -
 
 
 def state() -> list[Any]:
-    """All that anybody could have changed in the private room."""
+    """Everything in the private room that a request could have changed."""
     return [
         list(Question.objects.values("pk", "status", "revision", "agent_active")),
         list(Room.objects.order_by("pk").values("pk", "revision")),
@@ -416,7 +416,7 @@ def test_staff_without_permissions_sees_and_changes_nothing(method: str, cast: C
             is_redirect = route.endswith("<path:object_id>/")
             assert response.status_code in ((302,) if is_redirect else (302, 403, 404)), f"{method} {path}"
             if response.status_code == 302 and not is_redirect:
-                # What does not exist is the same for everybody in the admin: back to its first page.
+                # What does not exist is the same for all in the admin: back to its first page.
                 assert response["Location"] == "/admin/", f"{method} {path}"
     assert state() == before
 
@@ -475,7 +475,7 @@ class LiveCast:
 
 
 @pytest.fixture(scope="module")
-def live_cast(bridge: World) -> Iterator[LiveCast]:
+def live_cast(bridge: Bridge) -> Iterator[LiveCast]:
     agent, foreign = bridge.agent(is_open=False), bridge.agent()
     done = run_manage(bridge.environment, "shell", "-v0", "-c", PREPARE.format(room=agent.room))
     assert done.returncode == 0, done.stderr
@@ -493,7 +493,7 @@ def live_cast(bridge: World) -> Iterator[LiveCast]:
 
 
 @pytest.mark.parametrize("row", LIVE_ROWS, ids=str)
-def test_everybody_gets_what_the_table_says_live(row: Row, live_cast: LiveCast) -> None:
+def test_each_user_gets_what_the_table_says_live(row: Row, live_cast: LiveCast) -> None:
     question = live_cast.ask()
     # Half of these calls are live only because they want to wait; no seconds are enough.
     path = address(row.route, live_cast.room, question["id"]) + "?wait=0"

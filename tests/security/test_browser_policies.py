@@ -1,4 +1,4 @@
-"""What browsers are told and asked: no foreign forms, frames, redirects or scripts, on any page."""
+"""Security headers and checks of each page: no foreign forms, frames, redirects or scripts."""
 
 import re
 import subprocess
@@ -19,10 +19,12 @@ from django.test.utils import CaptureQueriesContext
 from rooms import lifecycle
 from rooms.contract.payload import parse_ask
 from rooms.models import Question, Room
-from tests.actors import Agent, Visitor
-from tests.processes import Reply, Site
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
+from tests.harness.http import Reply
+from tests.harness.people import Visitor
+from tests.harness.sites import Site
 from tests.security.test_authorisation_matrix import ADMIN_ROUTES, ROWS, address, admin_address, body_for
-from tests.world import World
 
 Manage = Callable[..., subprocess.CompletedProcess[str]]
 Serve = Callable[..., Site]
@@ -196,7 +198,7 @@ def test_signing_out_leads_nowhere_else(ana: Any, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", [*ELSEWHERE, "//evil.example/rooms/ops/messages", "//evil.example/%2e%2e"])
-def test_an_address_with_two_slashes_leads_nowhere_else(bridge: World, target: str) -> None:
+def test_an_address_with_two_slashes_leads_nowhere_else(bridge: Bridge, target: str) -> None:
     raw = re.sub(r"[\x00-\x20]", "", target.encode("idna" if "ⓔ" in target else "utf-8").decode())
     for visitor in (Visitor(bridge.site), bridge.person()):
         reply = visitor.get(raw if raw.startswith("/") else f"/{raw}")
@@ -204,7 +206,7 @@ def test_an_address_with_two_slashes_leads_nowhere_else(bridge: World, target: s
         assert EVIL not in (urlsplit(urljoin("http://testserver/", location)).hostname or "")
 
 
-def test_nobody_bends_our_addresses(bridge: World) -> None:
+def test_forged_hosts_do_not_change_addresses(bridge: Bridge) -> None:
     agent: Agent = bridge.agent()
     bent = {
         "Daphne-Root-Path": "/evil",
@@ -228,7 +230,7 @@ def test_nobody_bends_our_addresses(bridge: World) -> None:
     assert read.json()["status"] == "open"
 
 
-def test_an_upgrade_is_ignored(bridge: World) -> None:
+def test_an_upgrade_is_ignored(bridge: Bridge) -> None:
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
@@ -243,7 +245,7 @@ def test_an_upgrade_is_ignored(bridge: World) -> None:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    raise RuntimeError("as if we had made a mistake")
+    raise RuntimeError("an unexpected error")
 
 
 # As a URLconf: the site with one address that breaks.
@@ -286,7 +288,7 @@ def test_every_reply_has_the_policy_and_the_headers(
             assert response[header] == value, name
 
 
-def test_files_have_them_as_well(bridge: World) -> None:
+def test_files_have_them_as_well(bridge: Bridge) -> None:
     for path in ("/static/ask_bridge/live.js", "/static/ask_bridge/icons.svg", "/static/admin/css/base.css"):
         file = bridge.site.request("GET", path)
         assert file.status == 200
@@ -296,18 +298,18 @@ def test_files_have_them_as_well(bridge: World) -> None:
 
 
 def test_the_policy_is_the_one_in_the_settings() -> None:
-    """Whoever loosens it has to do so here as well, and say why."""
+    """A looser policy has to be changed here as well, with the reason."""
     configured = django_settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     assert {f"{name} {' '.join(sources)}" for name, sources in configured.items()} == directives(POLICY)
     assert not hasattr(django_settings, "CONTENT_SECURITY_POLICY_REPORT_ONLY")
 
 
-def test_pages_for_somebody_are_kept_by_nobody(browser: Client, question: Question) -> None:
+def test_pages_of_a_person_are_not_cached(browser: Client, question: Question) -> None:
     for page in ("/", "/rooms/ops", "/settings", "/rooms/ops/connect", f"/rooms/ops/questions/{question.pk}"):
         assert "no-store" in browser.get(page)["Cache-Control"], page
 
 
-def test_what_is_answered_in_front_of_django_is_guessed_at_by_no_browser(bridge: World) -> None:
+def test_what_is_answered_in_front_of_django_is_guessed_at_by_no_browser(bridge: Bridge) -> None:
     agent, ana = bridge.agent(), bridge.person()
     question = agent.ask()
     replies: list[Reply] = [

@@ -15,8 +15,8 @@ from schemathesis.checks import (
 )
 
 from rooms.api import openapi
-from tests.actors import Agent
-from tests.world import World
+from tests.harness.agents import Agent
+from tests.harness.bridges import Bridge
 
 # For each call, besides those that the tool thinks up from the document by itself; more find more.
 EXAMPLES = 30
@@ -35,7 +35,7 @@ NO_WAIT = {"wait": "0", "timeout": "0"}
 
 
 @pytest.fixture(scope="module")
-def agent(bridge: World) -> Agent:
+def agent(bridge: Bridge) -> Agent:
     return bridge.agent()
 
 

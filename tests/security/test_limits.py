@@ -1,4 +1,4 @@
-"""Whoever sends too much, too fast, too slowly or never reads harms nobody but themselves."""
+"""Clients that send too much, too fast or too slowly, or never read, harm no other client."""
 
 import json
 import socket
@@ -12,29 +12,24 @@ from typing import Any
 
 import pytest
 
-from tests.actors import Agent, Person, eventually
-from tests.processes import Reply, Site
-from tests.world import World, world
+from tests.harness.agents import Agent
+from tests.harness.bridge_fixture import numbered
+from tests.harness.bridges import Bridge
+from tests.harness.http import Reply
+from tests.harness.people import Person
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 MEBIBYTE = 1024 * 1024
 HUGE = 60 * MEBIBYTE
 # What Python, SQLite and the caches of templates may grow by on their own while a test runs.
 ORDINARY_GROWTH = 16 * MEBIBYTE
-# Nobody who behaves should notice; on a busy machine an ordinary request takes some hundredths.
+# Other clients must not notice; on a busy machine an ordinary request takes some hundredths.
 PROMPT_SECONDS = 1.5
 
 
-@pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A process of its own: these tests watch its memory."""
-    rooms = [f"room-{number:02}" for number in range(48)]
-    with world("embedded", tmp_path_factory.mktemp("limits") / "data", rooms) as running:
-        yield running
-
-
-@pytest.fixture
-def agent(bridge: World) -> Agent:
-    return bridge.agent()
+# A process of its own: these tests watch its memory.
+pytestmark = pytest.mark.bridge(rooms=numbered(48))
 
 
 def memory_of(site: Site, kind: str = "VmRSS") -> int:
@@ -74,7 +69,7 @@ def parts(size: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["declared", "chunked"])
 @pytest.mark.parametrize("path", BODY_PATHS.values(), ids=BODY_PATHS.keys())
 def test_sixty_megabytes_are_refused_and_never_held(
-    bridge: World, agent: Agent, path: str, is_chunked: bool
+    bridge: Bridge, agent: Agent, path: str, is_chunked: bool
 ) -> None:
     agent.ask()  # whatever the first request loads is loaded
     before = memory_of(bridge.site)
@@ -92,7 +87,7 @@ def test_sixty_megabytes_are_refused_and_never_held(
 
 
 @pytest.mark.parametrize("path", ["/rooms/{room}/messages", "/stream", "/settings", "/login/"])
-def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: World, agent: Agent, path: str) -> None:
+def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: Bridge, agent: Agent, path: str) -> None:
     ana = bridge.person()
     before = memory_of(bridge.site)
     forget_the_most(bridge.site)
@@ -104,7 +99,7 @@ def test_a_huge_form_is_refused_without_an_error_of_ours(bridge: World, agent: A
 
 def test_just_over_the_limit_is_refused_and_just_under_it_is_read(agent: Agent) -> None:
     for size, status in ((64 * 1024 + 1, 413), (64 * 1024, 201)):
-        body = json.dumps(agent.question()).ljust(size)
+        body = json.dumps(agent.question_body()).ljust(size)
         reply = agent.site.request("POST", f"{agent.path}/questions", body=body, headers=agent.headers())
         assert reply.status == status
 
@@ -118,7 +113,7 @@ def test_just_over_the_limit_is_refused_and_just_under_it_is_read(agent: Agent) 
     ],
     ids=["one long header", "many headers", "a long address"],
 )
-def test_endless_headers_end_the_connection(bridge: World, head: bytes) -> None:
+def test_endless_headers_end_the_connection(bridge: Bridge, head: bytes) -> None:
     before = memory_of(bridge.site)
     forget_the_most(bridge.site)
     endless = socket.create_connection(("127.0.0.1", bridge.site.port), timeout=20)
@@ -210,9 +205,9 @@ class Dribble:
             connection.close()
 
 
-def test_a_hundred_slow_clients_hold_up_nobody(bridge: World, agent: Agent) -> None:
+def test_a_hundred_slow_clients_delay_no_other(bridge: Bridge, agent: Agent) -> None:
     ana = bridge.person()
-    body = json.dumps(agent.question()).encode()
+    body = json.dumps(agent.question_body()).encode()
     head = "".join(f"{name}: {value}\r\n" for name, value in agent.headers().items())
     head = f"POST {agent.path}/questions HTTP/1.1\r\nHost: localhost\r\n{head}Content-Length: {len(body)}"
     half = f"{head}\r\n\r\n".encode() + body[: len(body) // 2]
@@ -237,7 +232,7 @@ def test_a_hundred_slow_clients_hold_up_nobody(bridge: World, agent: Agent) -> N
 
 # ---- never reading ---------------------------------------------------------------------------------------
 
-DEAF_READERS = 8
+SILENT_READERS = 8
 MESSAGES = 150
 # What a character of a message becomes on its way: `&amp;` on a page, `\\u00e9` in JSON.
 GROWING = {"people": ("&", 5), "agents": ("é", 6)}
@@ -245,8 +240,8 @@ LENGTH = 16_000
 MESSAGES_AHEAD = 5
 
 
-class Deaf:
-    """Somebody who asks for a stream and then reads no byte of it."""
+class SilentReader:
+    """A client that opens a stream and then reads no byte of it."""
 
     def __init__(self, site: Site, path: str, headers: dict[str, str]) -> None:
         self.socket = socket.socket()
@@ -268,7 +263,7 @@ class Deaf:
 
 
 @pytest.mark.parametrize("who", ["people", "agents"])
-def test_readers_that_never_read_are_dropped(bridge: World, agent: Agent, who: str) -> None:
+def test_readers_that_never_read_are_dropped(bridge: Bridge, agent: Agent, who: str) -> None:
     ana = bridge.person()
     if who == "agents":
         path, headers = f"{agent.path}/events", agent.headers()
@@ -277,8 +272,8 @@ def test_readers_that_never_read_are_dropped(bridge: World, agent: Agent, who: s
     character, growth = GROWING[who]
     sent = MESSAGES * LENGTH * growth
     with ExitStack() as stack:
-        deaf = [Deaf(bridge.site, path, headers) for _ in range(DEAF_READERS)]
-        for reader in deaf:
+        silent = [SilentReader(bridge.site, path, headers) for _ in range(SILENT_READERS)]
+        for reader in silent:
             stack.enter_context(reader.socket)
         watched = stack.enter_context(closing(Watched(ana, agent.room)))
         before = memory_of(bridge.site)
@@ -287,13 +282,13 @@ def test_readers_that_never_read_are_dropped(bridge: World, agent: Agent, who: s
             for number in range(1, MESSAGES + 1):
                 # Log lines are escaped and nothing else, so that this is about sending them.
                 assert _post(connection, agent, {"content": character * LENGTH, "type": "log"}) == 201
-                # Whoever does read gets all of it, and on a busy machine we must not run ahead of them.
+                # A client that reads gets all of it; on a busy machine the test waits for it.
                 watched.wait_for(number - MESSAGES_AHEAD)
         watched.wait_for(MESSAGES)
         grown = memory_of(bridge.site, "VmHWM") - before
         # Without a bound it would be all that was sent, for every one of them.
-        assert grown < DEAF_READERS * 2 * MEBIBYTE + 2 * ORDINARY_GROWTH < DEAF_READERS * sent
-        for reader in deaf:
+        assert grown < SILENT_READERS * 2 * MEBIBYTE + 2 * ORDINARY_GROWTH < SILENT_READERS * sent
+        for reader in silent:
             assert reader.was_dropped_before(sent)
 
 
@@ -325,8 +320,8 @@ class Watched:
 # ---- reading slowly --------------------------------------------------------------------------------------
 
 
-def test_a_large_file_waits_for_its_reader(bridge: World, agent: Agent) -> None:
-    """Somebody on a train gets the whole of their export, and it does not pile up for them meanwhile."""
+def test_a_large_file_waits_for_its_reader(bridge: Bridge, agent: Agent) -> None:
+    """A slow client gets its whole export, and the server does not buffer it meanwhile."""
     ana = bridge.person()
     options = [{"label": f"Option {number}", "preview": "x" * 7_500} for number in range(4)]
     prompts = [{"question": text, "options": options} for text in ("Which?", "And which?")]

@@ -1,4 +1,4 @@
-"""Five guesses of a password for one user name from one address, then a quarter of an hour of nothing."""
+"""Login throttling: five wrong passwords per user name and address, then a lock of a quarter of an hour."""
 
 import re
 import time
@@ -16,9 +16,12 @@ from django.test import Client
 
 from bridge.login import GUESSES, PAUSE_SECONDS, client_address
 from bridge.password_queue import HASHES_AT_ONCE, LONGEST_QUEUE, RETRY_SECONDS
-from tests.actors import Agent, Visitor, eventually
-from tests.nginx import NAME, PRODUCTION, Front, nginx_program
-from tests.processes import START_SECONDS, Reply, Site
+from tests.harness.agents import Agent
+from tests.harness.http import Reply
+from tests.harness.nginx import NAME, PRODUCTION, Nginx, nginx_program
+from tests.harness.people import Visitor
+from tests.harness.sites import START_SECONDS, Site
+from tests.harness.timing import eventually
 
 PASSWORD = "correct horse battery staple"
 LOGINS = ["/login/", "/admin/login/"]
@@ -131,7 +134,7 @@ def test_other_names_and_other_addresses_are_let_in(ana: Any) -> None:
     assert sign_in(PASSWORD, REMOTE_ADDR="192.0.2.7").status_code == 302
 
 
-def test_whoever_is_signed_in_stays_so(ana: Any) -> None:
+def test_signed_in_people_stay_signed_in(ana: Any) -> None:
     client = Client()
     client.force_login(ana)
     guess_until_refused()
@@ -157,7 +160,7 @@ def test_a_name_that_exists_looks_like_one_that_does_not(ana: Any, path: str) ->
         pages = {shown(reply).replace(name, "…") for reply, name in zip(replies, names, strict=True)}
         assert len(pages) == 1
         assert len({tuple(sorted(reply.headers)) for reply in replies}) == 1
-    # The right password of somebody who may not come in says nothing either.
+    # The right password of an inactive account gives no hint either.
     assert sign_in(PASSWORD, "ben", path, REMOTE_ADDR="192.0.2.7").status_code == 200
 
 
@@ -194,7 +197,7 @@ def test_neither_name_nor_password_nor_address_is_kept(ana: Any) -> None:
         assert typed not in kept
 
 
-# ---- where somebody comes from ---------------------------------------------------------------------------
+# ---- the address of the client ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ def test_the_address_is_what_the_last_proxy_saw(
 class Through(Visitor):
     """A browser behind an address of its own; this whole machine is 127.0.0.0/8."""
 
-    def __init__(self, front: Front, address: str, **headers: str) -> None:
+    def __init__(self, front: Nginx, address: str, **headers: str) -> None:
         super().__init__(front)  # type: ignore[arg-type] # speaks as a site
         self.front, self.address, self.forged = front, address, headers
         self.site = self  # type: ignore[assignment]
@@ -245,16 +248,16 @@ class Through(Visitor):
 
 
 @pytest.fixture
-def front(serve: Callable[..., Site], tmp_path: Path) -> Iterator[tuple[Front, str]]:
+def front(serve: Callable[..., Site], tmp_path: Path) -> Iterator[tuple[Nginx, str]]:
     """Our nginx before a process in production settings, and its admin's password."""
     nginx_program()  # before anything is started in vain
     site = serve(**PRODUCTION)
-    running = Front(tmp_path / "nginx", [site.port], tmp_path / "data" / "static")
+    running = Nginx(tmp_path / "nginx", [site.port], tmp_path / "data" / "static")
     yield running, re.findall(r"Password +(\S+)", site.printed)[0]
     running.end()
 
 
-def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, str]) -> None:
+def test_behind_our_nginx_one_guesser_locks_out_no_one_else(front: tuple[Nginx, str]) -> None:
     nginx, password = front
     guesser = Through(nginx, "127.0.0.5")
     assert [guesser.sign_in("wrong") for _ in range(GUESSES + 1)] == [200] * GUESSES + [429]
@@ -263,7 +266,7 @@ def test_behind_our_nginx_one_guesser_locks_out_nobody_else(front: tuple[Front, 
     assert Through(nginx, "127.0.0.6").sign_in(password) == 302
 
 
-def test_behind_our_nginx_one_address_sends_a_few_passwords_at_once(front: tuple[Front, str]) -> None:
+def test_behind_our_nginx_one_address_sends_a_few_passwords_at_once(front: tuple[Nginx, str]) -> None:
     nginx, password = front
     guesser = Through(nginx, "127.0.0.5")
     while (refused := guesser.post("/login/", {"username": "admin", "password": "wrong"})).status != 429:

@@ -1,13 +1,15 @@
-"""Who loses access loses it at once for new calls, and within half a minute for what is open."""
+"""Revoked access ends at once for new calls, and within half a minute for open connections."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.actors import Agent, Person
-from tests.processes import run_manage
-from tests.world import MEMBER, World, world
+from tests.harness.agents import Agent
+from tests.harness.bridge_fixture import BOTH
+from tests.harness.bridges import MEMBER, Bridge
+from tests.harness.people import Person
+from tests.harness.sites import run_manage
 
 ENDED_SECONDS = 30
 IMPORTS = """
@@ -17,25 +19,22 @@ from rooms.models import AgentKey, Membership, Room
 """
 
 
-@pytest.fixture(scope="module", params=["embedded", "scaled"])
-def bridge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(request.param, tmp_path_factory.mktemp("revocation") / "data") as running:
-        yield running
+pytestmark = pytest.mark.bridge(kinds=BOTH)
 
 
 @pytest.fixture
-def agent(bridge: World) -> Agent:
+def agent(bridge: Bridge) -> Agent:
     """In a room with one member."""
     return bridge.agent(is_open=False)
 
 
 @pytest.fixture
-def member(bridge: World) -> Person:
+def member(bridge: Bridge) -> Person:
     return bridge.new_person(MEMBER)
 
 
 @pytest.fixture
-def shell(bridge: World) -> Callable[[str], None]:
+def shell(bridge: Bridge) -> Callable[[str], None]:
     """What an admin does, in another process."""
 
     def run(code: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.processes import Site
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bridge import logs
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 
@@ -29,7 +30,7 @@ def fail(site: Site, data: Path, request_id: str) -> Reply:
 
 
 def record(message: str, **fields: Any) -> logging.LogRecord:
-    made = logging.LogRecord("rooms.live.hub", logging.WARNING, __file__, 1, message, None, None)
+    made = logging.LogRecord("rooms.hub", logging.WARNING, __file__, 1, message, None, None)
     made.__dict__.update(fields)
     return made
 
@@ -54,7 +55,7 @@ def test_json_lines_are_json_and_name_the_request(serve: Serve, tmp_path: Path) 
     lines = [json.loads(line) for line in errors.splitlines()]
     told, _ = [line for line in lines if line.get("request_id")]
     assert set(told) == {"time", "level", "logger", "message", "request_id"}
-    assert (told["level"], told["logger"], told["request_id"]) == ("ERROR", "rooms.api.endpoint", REQUEST_ID)
+    assert (told["level"], told["logger"], told["request_id"]) == ("ERROR", "rooms.endpoint", REQUEST_ID)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", told["time"])
     assert "abk_" not in errors
 

@@ -1,13 +1,14 @@
-"""`/metrics` of running processes: who sleeps in them, and what they can reach."""
+"""`/metrics` of running processes: open connections, and reachable services."""
 
 import re
 from collections.abc import Callable
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.metrics import TOKEN, fetch, value
-from tests.processes import Site
+from tests.harness.agents import Agent
+from tests.harness.metrics import TOKEN, fetch, value
+from tests.harness.sites import Site
+from tests.harness.timing import eventually
 
 Serve = Callable[..., Site]
 

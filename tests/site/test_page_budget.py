@@ -1,13 +1,13 @@
-"""What a page may cost: few bytes, nothing inline."""
+"""The weight of a page: few bytes, nothing inline."""
 
 import gzip
 import re
 
 import pytest
 
-from tests.actors import Person
-from tests.processes import ROOT
-from tests.world import world
+from tests.harness.bridges import running_bridge
+from tests.harness.people import Person
+from tests.harness.sites import ROOT
 
 STATIC = ROOT / "rooms" / "static" / "ask_bridge"
 TEMPLATES = [*ROOT.glob("rooms/templates/**/*.html"), *ROOT.glob("templates/**/*.html")]
@@ -33,7 +33,7 @@ def test_no_script_style_or_handler_stands_in_a_template(template) -> None:
 
 
 def test_a_room_page_weighs_under_120_kb(tmp_path) -> None:
-    with world("embedded", tmp_path / "data", open_rooms=["room-00"]) as bridge:
+    with running_bridge("embedded", tmp_path / "data", open_rooms=["room-00"]) as bridge:
         agent = bridge.agent()
         for _ in range(3):
             agent.ask()

@@ -1,4 +1,4 @@
-"""Passwords are hashed in a separate thread, for all forms."""
+"""Passwords of all forms are hashed in a thread of their own, so that pages stay fast."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from bridge.handler import PooledHandler
 from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordQueue, hashes_password
-from tests.actors import PATIENCE_SECONDS
+from tests.harness.timing import PATIENCE_SECONDS
 
 PASSWORD = "correct horse battery staple"
 NEW = {"new_password1": "another long sentence", "new_password2": "another long sentence"}

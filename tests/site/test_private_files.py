@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors import Agent
-from tests.processes import Site
+from tests.harness.agents import Agent
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 
@@ -94,7 +94,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as 
 
 
 @needs_root
-def test_nobody_reads_neither_database_nor_keys(place: Path, serve: Serve) -> None:
+def test_the_user_nobody_reads_neither_database_nor_keys(place: Path, serve: Serve) -> None:
     use(serve(DATA_DIR=str(place / "data")))
     for name in PRIVATE:
         path = place / "data" / name

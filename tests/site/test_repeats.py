@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 # Fails the first time, passes the second: the file that it leaves tells which time it is.
 FAILS_ONCE = """
@@ -29,7 +29,8 @@ def suite(tmp_path: Path) -> Path:
     """A project of its own that uses our plugin."""
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
     (tmp_path / "conftest.py").write_text(
-        'import pytest\npytest_plugins = ["tests.repeats"]\n\n@pytest.fixture\ndef bridge():\n    yield\n'
+        'import pytest\npytest_plugins = ["tests.harness.repeats"]\n\n'
+        "@pytest.fixture\ndef bridge():\n    yield\n"
     )
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""`manage.py serve`: prepares itself, says what is wrong, stops politely."""
+"""`manage.py serve`: migrates, explains what is wrong, stops cleanly."""
 
 import json
 import re
@@ -17,8 +17,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.metrics import TOKEN, value
-from tests.processes import Reply, Site
+from tests.harness.http import Reply
+from tests.harness.metrics import TOKEN, value
+from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
 Manage = Callable[..., subprocess.CompletedProcess[str]]

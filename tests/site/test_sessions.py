@@ -17,9 +17,9 @@ from django.utils import timezone
 from bridge import session_cleanup
 from bridge.session_cleanup import BATCH_SIZE, SessionCleanup, delete_expired_sessions
 from rooms.db.pool import in_database
-from tests.actors import PATIENCE_SECONDS, eventually
-from tests.database_threads import all_threads_without_connections
-from tests.processes import START_SECONDS, Site
+from tests.harness.database_pool import close_pool_connections
+from tests.harness.sites import START_SECONDS, Site
+from tests.harness.timing import PATIENCE_SECONDS, eventually
 
 
 def make_sessions(count: int, days: int, name: str = "s") -> None:
@@ -73,7 +73,7 @@ def test_it_is_done_again_from_time_to_time(transactional_db: None, monkeypatch:
                 while await in_database(Session.objects.exists):
                     await asyncio.sleep(0.01)
         cleanup.stop()
-        await all_threads_without_connections()
+        await close_pool_connections()
 
     asyncio.run(run())
 

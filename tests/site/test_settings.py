@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 Manage = Callable[..., subprocess.CompletedProcess[str]]
 

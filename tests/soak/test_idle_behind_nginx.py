@@ -1,4 +1,4 @@
-"""Ten quiet minutes behind nginx, and nobody has lost their connection."""
+"""Ten quiet minutes behind nginx: no connection is lost."""
 
 import os
 import subprocess
@@ -9,11 +9,11 @@ from time import sleep
 
 import pytest
 
-from tests.actors import Agent, eventually
-from tests.nginx import Deployment, SecurePerson, deployment, read_until
-from tests.timing import Stopwatch
+from tests.harness.agents import Agent
+from tests.harness.nginx import Deployment, SecurePerson, deployment, read_until
+from tests.harness.timing import Stopwatch, eventually
 
-# Longer than the patience of anything on the way; SOAK_SECONDS=60 is enough to try the test itself.
+# Longer than any timeout on the path; SOAK_SECONDS=60 is enough to try the test itself.
 QUIET_SECONDS = float(os.environ.get("SOAK_SECONDS") or 600)
 AT_ONCE_SECONDS = 0.5
 ENVELOPE = {
@@ -65,12 +65,12 @@ def test_streams_waits_and_a_hook_outlast_a_long_silence(
         assert over_http_2.stdout.readline() == ": welcome\n"
         waiting = stack.enter_context(ThreadPoolExecutor(1)).submit(wait_again_and_again, agent, waited_for)
 
-        # The one sleep of our tests: silence is what is tested here.
+        # The only long sleep in the tests: the silence is what is tested.
         sleep(QUIET_SECONDS)
 
         watch = Stopwatch()
         asked = agent.ask()
-        # Nobody had to come back: what was opened before the silence brings this question, at once.
+        # No reconnect: the connections from before the silence bring this question at once.
         for stream in (room, inbox):
             while asked["id"] not in stream.next().data:
                 pass

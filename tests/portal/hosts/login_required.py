@@ -1,4 +1,4 @@
-"""Nobody sees anything without a login."""
+"""LoginRequiredMiddleware: no page without a login."""
 
 from tests.portal.hosts.base import *  # noqa: F403
 from tests.portal.hosts.base import MIDDLEWARE

@@ -1,4 +1,4 @@
-"""The default database is somebody else's; people, and we, are in another."""
+"""Two databases: users and Ask Bridge are not in the default one."""
 
 from typing import Any
 

@@ -1,9 +1,0 @@
-"""The project as an ASGI application."""
-
-import os
-
-from django.core.asgi import get_asgi_application
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.anchors.eventstream.settings")
-
-application = get_asgi_application()

@@ -1,0 +1,17 @@
+"""`/metrics` of a running process."""
+
+import re
+
+from tests.harness.http import Reply
+from tests.harness.sites import Site
+
+TOKEN = "a-token-of-the-monitoring"
+
+
+def fetch(site: Site, **headers: str) -> Reply:
+    return site.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}", **headers})
+
+
+def value(site: Site, name: str, **headers: str) -> float:
+    [number] = re.findall(rf"^{re.escape(name)} (\S+)$", fetch(site, **headers).text, re.MULTILINE)
+    return float(number)
