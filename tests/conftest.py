@@ -11,7 +11,7 @@ from tests import prototypes
 from tests.once import made_once, shared_folder
 from tests.processes import Site, clean_environment, postgres_and_redis_urls, run_manage
 
-pytest_plugins = ["tests.repeats"]
+pytest_plugins = ["tests.repeats", "tests.kinds"]
 
 
 def pytest_configure() -> None:
