@@ -21,6 +21,8 @@ from tests.world import World, world
 ROOMS = [f"room-{number:03}" for number in range(500)]
 # A command ends by itself long before; a test that needs longer has found something.
 COMMAND_SECONDS = 60
+# The Python that runs the client's commands; `make versions` names each that we support.
+CLIENT_PYTHON = os.environ.get("TEST_CLIENT_PYTHON", sys.executable)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +69,7 @@ def front(bridge: World) -> Iterator[Front]:
 class Command:
     """`ask-bridge` with an environment that knows nothing but the room."""
 
-    def __init__(self, environment: dict[str, str], folder: Path, python: str = sys.executable) -> None:
+    def __init__(self, environment: dict[str, str], folder: Path, python: str = CLIENT_PYTHON) -> None:
         self.environment = environment
         self.folder = folder
         self.python = python
@@ -119,7 +121,7 @@ def ends(process: "subprocess.Popen[str]", seconds: float = PATIENCE_SECONDS) ->
 
 @pytest.fixture
 def make_command(tmp_path: Path) -> Callable[..., Command]:
-    def make(url: str, agent: Agent, python: str = sys.executable) -> Command:
+    def make(url: str, agent: Agent, python: str = CLIENT_PYTHON) -> Command:
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
         environment = {
