@@ -16,7 +16,7 @@ PRODUCTION = env.flag("PRODUCTION")
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.port("PORT", 8000)
 
-# Never: a debug page shows settings and keeps every query; tests and logs tell developers enough.
+# Never on a real site: a debug page shows settings, and every query is kept. `make dev` has its own settings.
 DEBUG = False
 
 # --- Who may come in
