@@ -1,6 +1,7 @@
 """The files of a release in dist/: wheel, sdist, SBOM and checksums; run by `make dist`.
 
-The same commit gives the same bytes: timestamps in the archives are those of the commit. Nothing is uploaded.
+The same commit gives the same bytes with the same hatchling: all timestamps are those of the commit.
+Nothing is uploaded.
 """
 
 import hashlib
@@ -15,7 +16,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 # CycloneDX from the lock of the server; the client has no dependency.
-SBOM = ["tool", "run", "--from", "cyclonedx-bom", "cyclonedx-py", "requirements", "--output-reproducible"]
+SBOM = [
+    "tool",
+    "run",
+    "--from",
+    "cyclonedx-bom==7.5.0",
+    "cyclonedx-py",
+    "requirements",
+    "--output-reproducible",
+]
 SBOM += ["--output-format", "JSON", "--pyproject", "pyproject.toml", "requirements/server.txt"]
 
 
@@ -34,7 +43,7 @@ def main() -> str | None:
     run("uv", "build", "--quiet", "--out-dir", str(DIST), SOURCE_DATE_EPOCH=committed_at)
     (DIST / ".gitignore").unlink(missing_ok=True)  # of uv
     sbom = json.loads(run("uv", *SBOM))
-    # A number that follows from the content, as the standard wants one and a random one would differ each time.
+    # The standard wants a UUID; one that follows from the content is the same each time.
     sbom["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(sbom, sort_keys=True))}"
     sbom["metadata"]["component"]["version"] = version
     (DIST / f"ask_bridge-{version}.cdx.json").write_text(json.dumps(sbom, indent=2) + "\n")
