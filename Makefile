@@ -1,7 +1,8 @@
-# Ask Bridge: `make run` starts the site, `make test` is the whole gate.
+# Ask Bridge: `make run` starts the site, `make dev` the one for developers, `make test` runs every check.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak bench lint audit format lock messages screenshots icons clean
+.PHONY: help run dev env check test coverage versions soak bench lint unit audit format lock messages screenshots icons \
+	dist clean
 
 BIN := .venv/bin
 
@@ -13,7 +14,7 @@ PYTHON ?= $(firstword $(shell for candidate in python3 python3.14 python3.13 pyt
 export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge
 export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
 
-# Checks must not depend on, nor write to, the site that somebody runs from this folder.
+# Checks must not depend on, nor write to, the site that runs from this folder.
 SITE_ENV := HOST PORT DATABASE_URL REDIS_URL STATIC_DIR SECRET_KEY SECRET_KEY_FALLBACKS ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION LOG_FORMAT METRICS_TOKEN \
 	ORIGIN EMAIL_URL EMAIL_FROM VAPID_PRIVATE_KEY VAPID_SUBJECT WEBHOOK_ALLOWED_NETWORKS PUSH_ALLOWED_NETWORKS
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
@@ -27,16 +28,37 @@ help: ## Show this list
 run: .venv/.server ## Start the site on http://127.0.0.1:8000 (HOST and PORT change that)
 	@exec $(BIN)/python manage.py serve
 
-test: .venv/.dev ## Lint, then all tests: on PostgreSQL where it runs, then on SQLite
+dev: .venv/.dev ## The site with demo data, debug pages and restart on edit (PORT changes 8000)
+	@exec $(ISOLATED) PORT="$(PORT)" $(BIN)/python scripts/dev.py
+
+env: .venv/.dev ## Only make .venv, with all that development needs
+	@echo "The environment is ready: .venv/bin holds python, pytest, ruff, mypy and the rest."
+
+check: .venv/.dev ## Before each commit: lint and unit tests, about a minute
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint unit
+
+# Without the few that try thousands of cases: `make test` runs those.
+unit: .venv/.dev
+	@$(ISOLATED) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quiet \
+		-m "unit and not slow" tests/rooms tests/client
+
+test: .venv/.dev ## Everything: lint, all tests on PostgreSQL and SQLite; in CI also audit and versions
 	@scripts/test-services
 	@$(MAKE) --no-print-directory lint
-	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory audit; fi
+	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory audit && $(ISOLATED) $(BIN)/python scripts/versions.py newest; fi
 	@if scripts/test-services postgres; then \
 		echo "== tests/rooms on PostgreSQL"; \
 		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
 	fi
 	@echo "== all tests on SQLite"
 	@$(ISOLATED) $(PYTEST)
+
+coverage: .venv/.dev ## Which lines the unit tests run: a table here, pages in build/coverage
+	@$(ISOLATED) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quiet -m unit \
+		--cov --cov-report=term:skip-covered --cov-report=html:build/coverage tests/rooms tests/client tests/site
+
+versions: .venv/.dev ## Unit tests on all supported versions of Python and Django (VERSIONS=3.12 for one)
+	@$(ISOLATED) $(BIN)/python scripts/versions.py $(VERSIONS)
 
 soak: .venv/.dev ## The tests that need long, about a quarter of an hour (SOAK_SECONDS shortens)
 	@scripts/test-services
@@ -83,8 +105,11 @@ screenshots: .venv/.dev ## Make the pictures in docs/images anew
 icons: .venv/.dev ## Make the icons of the installed app anew
 	$(BIN)/python scripts/icons.py
 
+dist: .venv/.dev ## Wheel, sdist, SBOM and checksums of a release into dist/: see docs/releasing.md
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/release.py
+
 clean: ## Remove .venv and caches; never the data folder
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .venv-versions .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched only after pip succeeded, so an interrupted installation is taken up again.

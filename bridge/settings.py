@@ -16,7 +16,7 @@ PRODUCTION = env.flag("PRODUCTION")
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.port("PORT", 8000)
 
-# Never: a debug page shows settings and stores every query. Tests and logs are enough for development.
+# Never on a real site: a debug page shows settings, and every query is kept. `make dev` has its own settings.
 DEBUG = False
 
 # --- Access and login

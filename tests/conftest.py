@@ -12,7 +12,12 @@ from tests.harness.databases import postgres_and_redis_urls
 from tests.harness.shared_folder import made_once, shared_folder
 from tests.harness.sites import Site, clean_environment, run_manage
 
-pytest_plugins = ["tests.harness.repeats", "tests.harness.bridge_fixture", "tests.harness.chromium"]
+pytest_plugins = [
+    "tests.harness.repeats",
+    "tests.harness.kinds",
+    "tests.harness.bridge_fixture",
+    "tests.harness.chromium",
+]
 
 
 def pytest_configure() -> None:

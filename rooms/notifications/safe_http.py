@@ -130,11 +130,12 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, networks: str) ->
     try:
         with _connected(parts, networks) as (connection, is_late):
             connection.request("POST", target, body, named)
-            response = connection.getresponse()
-            if is_late.is_set():
-                raise TimeoutError  # its headers end where we broke it off
-            text = response.read(REPLY_BYTES).decode(errors="replace")
-            return Reply(response.status, response.headers, text)
+            # The response holds the socket open until it is closed itself, or collected some day.
+            with connection.getresponse() as response:
+                if is_late.is_set():
+                    raise TimeoutError  # its headers end where we broke it off
+                text = response.read(REPLY_BYTES).decode(errors="replace")
+                return Reply(response.status, response.headers, text)
     except ssl.SSLCertVerificationError as problem:
         named = {"host": str(parts.hostname), "problem": problem.verify_message}
         raise Unreachable(gettext("The certificate of %(host)s is not right: %(problem)s.") % named) from None

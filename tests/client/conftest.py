@@ -22,6 +22,8 @@ from tests.harness.timing import PATIENCE_SECONDS
 
 # A command ends by itself long before; a test that needs longer has found something.
 COMMAND_SECONDS = 60
+# The Python that runs the client's commands; `make versions` names each that we support.
+CLIENT_PYTHON = os.environ.get("TEST_CLIENT_PYTHON", sys.executable)
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def front(bridge: Bridge) -> Iterator[Front]:
 class Command:
     """`ask-bridge` with an environment that knows nothing but the room."""
 
-    def __init__(self, environment: dict[str, str], folder: Path, python: str = sys.executable) -> None:
+    def __init__(self, environment: dict[str, str], folder: Path, python: str = CLIENT_PYTHON) -> None:
         self.environment = environment
         self.folder = folder
         self.python = python
@@ -114,7 +116,7 @@ def ends(process: "subprocess.Popen[str]", seconds: float = PATIENCE_SECONDS) ->
 
 @pytest.fixture
 def make_command(tmp_path: Path) -> Callable[..., Command]:
-    def make(url: str, agent: Agent, python: str = sys.executable) -> Command:
+    def make(url: str, agent: Agent, python: str = CLIENT_PYTHON) -> Command:
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
         environment = {

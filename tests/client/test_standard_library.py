@@ -25,22 +25,24 @@ MODULES = sorted(
 )
 
 
-def is_oldest(program: str) -> bool:
-    asked = [program, "-c", "import sys; print(sys.version_info[:2] == (3, 9))"]
+def is_version(program: str, version: str) -> bool:
+    asked = [program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
     try:
         done = subprocess.run(asked, capture_output=True, text=True, timeout=30)
     except OSError:
         return False
-    return done.stdout.strip() == "True"
+    return done.stdout.strip() == version
 
 
-@pytest.fixture(scope="module")
-def oldest_python() -> str:
-    found = [shutil.which("python3.9"), *map(str, Path.home().glob(".pyenv/versions/3.9.*/bin/python3"))]
-    for program in found:
-        if program and is_oldest(program):
+@pytest.fixture(scope="module", params=["3.9", "3.13"])
+def some_python(request: pytest.FixtureRequest) -> str:
+    """The oldest and the newest that the client runs on."""
+    version: str = request.param
+    places = Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")
+    for program in [shutil.which(f"python{version}"), *map(str, places)]:
+        if program and is_version(program, version):
             return program
-    pytest.skip("needs a Python 3.9 (python3.9 on the PATH, or one of pyenv)")
+    pytest.skip(f"needs a Python {version} (python{version} on the PATH, or one of pyenv)")
 
 
 def loaded_by(python: str, *modules: str) -> set[str]:
@@ -62,8 +64,8 @@ def test_only_the_standard_library_is_imported() -> None:
     assert loaded - set(sys.stdlib_module_names) == {"bridge_client"}
 
 
-def test_every_module_imports_on_the_oldest_python(oldest_python: str) -> None:
-    loaded = loaded_by(oldest_python, *MODULES)
+def test_every_module_imports_on_the_oldest_and_the_newest_python(some_python: str) -> None:
+    loaded = loaded_by(some_python, *MODULES)
     assert not loaded & {"django", "rooms", "bridge", "mcp", "claude_agent_sdk"}
 
 
@@ -72,10 +74,10 @@ def test_a_hook_on_this_machine_starts_without_what_it_does_not_need() -> None:
     assert not loaded & {"asyncio", "concurrent", "difflib", "shlex", "shutil", "subprocess", "tempfile"}
 
 
-def test_the_oldest_python_asks_and_answers(
-    oldest_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
+def test_the_oldest_and_the_newest_python_ask_and_answer(
+    some_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
 ) -> None:
-    command = make_command(url, agent, python=oldest_python)
+    command = make_command(url, agent, python=some_python)
     with command.start("ask", "Go on?", "--option", "Yes", "--option", "No") as process:
         (question,) = eventually(agent.open_questions)
         person.answer(question, "Yes")
@@ -86,8 +88,8 @@ def test_the_oldest_python_asks_and_answers(
     assert command.run("poll").returncode == 0
 
 
-def test_the_oldest_python_runs_the_hook(
-    oldest_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
+def test_the_oldest_and_the_newest_python_run_the_hook(
+    some_python: str, make_command: Callable[..., Command], url: str, agent: Agent, person: Person
 ) -> None:
     prompt = {"question": "Go on?", "header": "Go", "options": [{"label": "Yes"}, {"label": "No"}]}
     envelope: Any = {
@@ -98,7 +100,7 @@ def test_the_oldest_python_runs_the_hook(
         "cwd": "/",
         "tool_input": {"questions": [prompt]},
     }
-    command = make_command(url, agent, python=oldest_python)
+    command = make_command(url, agent, python=some_python)
     with command.start("hook", stdin=envelope) as process:
         (question,) = eventually(agent.open_questions)
         person.answer(question, "Yes")

@@ -643,6 +643,7 @@ def migrate(transactional_db: None) -> Iterator[Callable[[str], Any]]:
     call_command("migrate", verbosity=0)
 
 
+@pytest.mark.slow
 def test_what_is_older_than_the_audit_needs_no_entries(migrate: Callable[[str], Any]) -> None:
     old = migrate("0003_names")
     user = get_user_model().objects.create_user("ana")
@@ -675,6 +676,7 @@ def test_forged_beginning_excuses_nothing(room: Room) -> None:
     assert len(findings()) == 2
 
 
+@pytest.mark.slow
 def test_new_site_has_no_beginning_and_the_trigger_can_be_undone(migrate: Callable[[str], Any]) -> None:
     migrate("0003_names")
     migrate("0004_audit")

@@ -357,6 +357,7 @@ class Life(RuleBasedStateMachine):
             assert (page.revision, page.shown, page.messages) == (fresh.revision, fresh.shown, fresh.messages)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_no_order_of_events_breaks_a_promise() -> None:
     users = get_user_model()
