@@ -36,9 +36,8 @@ TOOLS = [
 UNIT_TESTS = ["-m", "unit and not slow", "--numprocesses=3", "--dist=loadfile", "tests/rooms", "tests/client"]
 # Tests that start the client as a process of its own.
 CLIENT_TESTS = ["--numprocesses=3", "--dist=loadfile", "tests/client/test_standard_library.py"]
-CLIENT_TESTS += [
-    f"tests/client/test_{name}.py" for name in ("cli", "ask", "poll", "listen", "hook", "retries")
-]
+COMMANDS = ("cli", "ask", "poll", "listen", "hook", "retries")
+CLIENT_TESTS += [f"tests/client/test_{name}.py" for name in COMMANDS]
 PYTEST = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]
 
 
