@@ -11,8 +11,7 @@ from rooms.history import export
 from rooms.history import views as history_views
 from rooms.insights import views as insights_views
 from rooms.live import metrics, polling
-from rooms.notifications import samples
-from rooms.notifications import views as webhook_views
+from rooms.notifications import samples, webhook_views
 from rooms.pages import connect, manifest
 from rooms.pages import settings as settings_page
 from rooms.pages import views as pages
