@@ -15,8 +15,7 @@ from rooms import access
 from rooms.access import rate_limits
 from rooms.conf import setting
 from rooms.models import Notice, Room, Webhook
-from rooms.notifications import planner, safe_http, samples
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import planner, safe_http, samples, webhooks
 from rooms.web import form, is_htmx, page, surroundings
 
 # A week: whoever waits longer than that wants no notification.
@@ -119,7 +118,7 @@ def _own_webhook(request: HttpRequest, room: Room) -> Webhook:
 def _page(request: HttpRequest, room: Room, status: int = 200, **context: Any) -> HttpResponse:
     context |= surroundings(request, room=room)
     context |= {
-        "webhooks": [{"webhook": one, "last": webhooks.last_told(one)} for one in room.webhooks.all()],
+        "webhooks": [{"webhook": one, "last": webhooks.last_attempted(one)} for one in room.webhooks.all()],
         "knows_itself": bool(setting("ORIGIN")),
     }
     return render(request, "ask_bridge/webhooks.html", context, status=status)

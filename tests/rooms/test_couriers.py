@@ -10,8 +10,7 @@ import pytest
 from django.utils import timezone
 
 from rooms.models import Notice, Question, Room
-from rooms.notifications import delivery, planner, safe_http
-from rooms.notifications.channels import webhook
+from rooms.notifications import delivery, planner, safe_http, webhooks
 from rooms.notifications.delivery import Courier
 from tests.database_threads import all_threads_without_connections
 from tests.receivers import Answer, Call, Receiver, receiving
@@ -45,7 +44,7 @@ def go_round() -> None:
 
 def test_all_that_is_due_goes_out_in_one_round(room: Room, ana: Any, receiver: Receiver, ask: Ask) -> None:
     for path in ("a", "b"):
-        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(6):
         ask()
     planner.read()
@@ -77,7 +76,7 @@ def test_who_is_slow_gets_one_at_a_time_and_holds_up_nobody(
 
     receiver.answer = answer
     for path in ("slow", "fast"):
-        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(3):
         ask()
     planner.read()
@@ -106,11 +105,11 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
     with ExitStack() as running:
         for number in range(5):
             slow = running.enter_context(receiving(Receiver(answer=drip)))
-            webhook.add(room, ana, url=slow.url, label=f"slow {number}")
+            webhooks.add(room, ana, url=slow.url, label=f"slow {number}")
         for _ in range(3):
             ask()
         # It comes last: all that is due for the others is older.
-        webhook.add(room, ana, url=receiver.url, label="good")
+        webhooks.add(room, ana, url=receiver.url, label="good")
         for _ in range(3):
             ask()
         planner.read()
@@ -125,7 +124,7 @@ def test_a_hand_that_is_held_is_freed_and_what_it_had_was_not_sent(
     monkeypatch.setattr(delivery, "HAND_SECONDS", 0.1)
     is_over = threading.Event()
     receiver.answer = lambda call: (200, {}, b"") if is_over.wait(4) else (500, {}, b"")
-    webhook.add(room, ana, url=receiver.url, label="x")
+    webhooks.add(room, ana, url=receiver.url, label="x")
     ask()
     planner.read()
     go_round()

@@ -24,8 +24,7 @@ from rooms.models import (
     Room,
 )
 from rooms.models.notifications import AT_ONCE, OFF
-from rooms.notifications import outbox, planner, rules
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import outbox, planner, rules, webhooks
 from rooms.people import preferences
 from rooms.permissions import Permissions
 

@@ -16,9 +16,8 @@ from django.utils import timezone
 from rooms import lifecycle
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
 from rooms.models.notifications import AT_ONCE
-from rooms.notifications import content, outbox, planner
+from rooms.notifications import content, outbox, planner, webhooks
 from rooms.notifications.channels import email, push
-from rooms.notifications.channels import webhook as webhooks
 from rooms.people import preferences, presence
 from tests.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
 

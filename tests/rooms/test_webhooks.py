@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from rooms import audit, crypto, lifecycle
 from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
-from rooms.notifications import outbox, planner, safe_http
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import outbox, planner, safe_http, webhooks
+from rooms.notifications.channels.webhook import for_ntfy
 from rooms.notifications.content import letter_about
 from tests.receivers import Receiver, receiving
 
@@ -159,7 +159,7 @@ def test_ntfy_gets_a_message_for_its_topic(room: Room, ana: Any, receiver: Recei
 def test_an_escalation_is_urgent(question: Question) -> None:
     letter = letter_about(Notice.Kind.ESCALATED, question)
     assert letter.title == "Nobody has answered: Database · Operations"
-    assert webhooks.for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
+    assert for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
 
 
 # ---- the page --------------------------------------------------------------------------------------------

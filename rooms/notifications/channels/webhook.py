@@ -3,96 +3,23 @@
 import hashlib
 import hmac
 import json
-import secrets
 from collections.abc import Mapping
 from time import time
 from typing import Any
 
 from django.utils.translation import gettext
 
-from rooms import audit, serializers
-from rooms.audit import Action
+from rooms import serializers
 from rooms.conf import setting
-from rooms.crypto import CannotUnlock, lock, relock, unlock
-from rooms.db.transactions import writing
-from rooms.lifecycle import Person
+from rooms.crypto import CannotUnlock
 from rooms.models import Notice, Question, Room, Webhook
 from rooms.notifications import safe_http
 from rooms.notifications.content import Letter
-
-PURPOSE = "ask_bridge.webhook"
-SECRET_BYTES = 32
-# More than a team reads; a script could else multiply every question.
-WEBHOOKS_PER_ROOM = 20
+from rooms.notifications.webhooks import url_and_secret
 
 # Of ntfy, from 1 to 5: an escalation rings, an answer only stands there.
 PRIORITIES = {Notice.Kind.ESCALATED: 5, Notice.Kind.SETTLED: 2}
 TAGS = {Notice.Kind.ESCALATED: "rotating_light", Notice.Kind.SETTLED: "white_check_mark"}
-
-
-# ---- made and kept ---------------------------------------------------------------------------------------
-
-
-class TooManyWebhooks(Exception):
-    """As many as a room may have."""
-
-
-@writing()
-def add(room: Room, by: Person | None, *, url: str, **fields: Any) -> tuple[Webhook, str]:
-    """A new webhook and its secret, which is shown once; or `outgoing.Refused` for an impossible address."""
-    parts = safe_http.check(url)
-    if Webhook.objects.filter(room=room).count() >= WEBHOOKS_PER_ROOM:
-        raise TooManyWebhooks
-    secret = f"abw_{secrets.token_urlsafe(SECRET_BYTES)}"
-    webhook = Webhook.objects.create(
-        room=room,
-        created_by_id=by.pk if by else None,
-        host=parts.netloc,
-        locked_address=lock(PURPOSE, url),
-        locked_secret=lock(PURPOSE, secret),
-        **fields,
-    )
-    record(Action.WEBHOOK_ADDED, webhook, by)
-    return webhook, secret
-
-
-@writing()
-def switch(webhook: Webhook, by: Person, *, is_enabled: bool) -> None:
-    """Let it hear again, or no more."""
-    if Webhook.objects.filter(pk=webhook.pk).exclude(is_enabled=is_enabled).update(is_enabled=is_enabled):
-        record(Action.WEBHOOK_CHANGED, webhook, by, enabled=is_enabled)
-
-
-@writing()
-def remove(webhook: Webhook, by: Person) -> None:
-    """Forget its address and its secret."""
-    record(Action.WEBHOOK_REMOVED, webhook, by)
-    webhook.delete()
-
-
-def record(action: Action, webhook: Webhook, by: Person | None, **details: Any) -> None:
-    """What leaves the site is everybody's business: who sent it where, though not the whole address."""
-    named = {"label": webhook.label, "host": webhook.host, **details}
-    audit.record(action, webhook.room, audit.actor_of(by), str(webhook.pk), **named)
-
-
-@writing()
-def relock_all() -> tuple[int, int]:
-    """Encrypt all addresses and secrets with the present SECRET_KEY; how many, and how many could not be."""
-    renewed = lost = 0
-    for webhook in Webhook.objects.select_for_update():
-        try:
-            webhook.locked_address = relock(PURPOSE, webhook.locked_address)
-            webhook.locked_secret = relock(PURPOSE, webhook.locked_secret)
-        except CannotUnlock:
-            lost += 1
-            continue
-        webhook.save(update_fields=["locked_address", "locked_secret"])
-        renewed += 1
-    return renewed, lost
-
-
-# ---- what is sent ----------------------------------------------------------------------------------------
 
 
 def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, Any]) -> None:
@@ -100,7 +27,7 @@ def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, A
     if not setting("ORIGIN"):
         raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
     try:
-        url, secret = unlock(PURPOSE, webhook.locked_address), unlock(PURPOSE, webhook.locked_secret)
+        url, secret = url_and_secret(webhook)
     except CannotUnlock:
         raise safe_http.Refused(
             gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
@@ -192,8 +119,3 @@ def for_ntfy(url: str, letter: Letter) -> tuple[str, dict[str, Any]]:
         "tags": [TAGS.get(letter.kind, "speech_balloon")],
     }
     return f"{server}/{'?' + query if query else ''}", message
-
-
-def last_told(webhook: Webhook) -> Notice | None:
-    """The newest thing that was tried."""
-    return webhook.notices.filter(attempts__gt=0).order_by("-created_at").first()
