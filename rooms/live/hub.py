@@ -26,7 +26,7 @@ from rooms.live import events
 from rooms.live.connections import Sleeper, Viewer, Waiter
 from rooms.models import AgentKey, Question, Room
 from rooms.notifications import outbox, planner
-from rooms.notifications.delivery import Courier
+from rooms.notifications.delivery import DeliveryWorker
 from rooms.people import presence
 
 logger = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class Hub:
         self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
         self._is_alone = False
-        self._courier = Courier()
+        self._delivery_worker = DeliveryWorker()
 
     # ---- life
 
@@ -164,7 +164,7 @@ class Hub:
         self.is_closing = True
         for task in self._tasks:
             task.cancel()
-        await self._courier.leave()
+        await self._delivery_worker.stop()
         for _ in range(CLOSE_SECONDS * 100):
             sleepers = self._sleepers()
             if not sleepers:
@@ -407,7 +407,7 @@ class Hub:
         await in_database(planner.read)
 
     async def _send_notices(self) -> None:
-        await self._courier.go_round()
+        await self._delivery_worker.send_due()
 
     async def _forget_notices(self) -> None:
         await in_database(outbox.forget_old)

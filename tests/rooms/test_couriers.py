@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from rooms.models import Notice, Question, Room
 from rooms.notifications import delivery, planner, safe_http, webhooks
-from rooms.notifications.delivery import Courier
+from rooms.notifications.delivery import DeliveryWorker
 from tests.database_threads import all_threads_without_connections
 from tests.receivers import Answer, Call, Receiver, receiving
 
@@ -35,7 +35,7 @@ def receiver() -> Iterator[Receiver]:
 def go_round() -> None:
     async def go() -> None:
         try:
-            await Courier().go_round()
+            await DeliveryWorker().send_due()
         finally:
             await all_threads_without_connections()
 
@@ -58,7 +58,7 @@ def test_who_is_slow_gets_one_at_a_time_and_holds_up_nobody(
     # Nobody is given up for whatever else this machine does.
     monkeypatch.setattr(safe_http, "TIMEOUT_SECONDS", 60)
     monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 60)
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 60)
     others_are_done, slow_hand = threading.Event(), threading.Lock()
     fast: list[str] = []
 
@@ -90,7 +90,7 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
 ) -> None:
     for module, name in ((safe_http, "TIMEOUT_SECONDS"), (safe_http, "DEADLINE_SECONDS")):
         monkeypatch.setattr(module, name, 60)
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 60)
     good_is_done = threading.Event()
 
     def drip(call: Call) -> Answer:
@@ -121,7 +121,7 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
 def test_a_hand_that_is_held_is_freed_and_what_it_had_was_not_sent(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 0.1)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 0.1)
     is_over = threading.Event()
     receiver.answer = lambda call: (200, {}, b"") if is_over.wait(4) else (500, {}, b"")
     webhooks.add(room, ana, url=receiver.url, label="x")

@@ -35,7 +35,7 @@ from rooms.models import (
 )
 from rooms.models.notifications import AT_ONCE
 from rooms.notifications import outbox, rules
-from rooms.notifications.content import letter_about
+from rooms.notifications.content import content_about
 from tests.catalogues import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 from tests.processes import ROOT
 from tests.receivers import receiving
@@ -360,8 +360,8 @@ def test_a_mail_is_german(ask: Callable[..., Question], people: Any, kind: Notic
     if kind == Notice.Kind.SETTLED:
         question = choose(question, people[1])
     with override("de"):
-        letter = letter_about(kind, question)
-        html = render_to_string("ask_bridge/mail.html", {"letter": letter, "settings_address": "/settings"})
+        letter = content_about(kind, question)
+        html = render_to_string("ask_bridge/mail.html", {"content": letter, "settings_address": "/settings"})
     assert foreign_words(html) == set()
 
 

@@ -25,6 +25,7 @@ from rooms.models import (
 )
 from rooms.models.notifications import AT_ONCE, OFF
 from rooms.notifications import outbox, planner, rules, webhooks
+from rooms.notifications.channels import email
 from rooms.people import preferences
 from rooms.permissions import Permissions
 
@@ -132,7 +133,7 @@ def test_a_device_that_came_later_is_not_told_of_what_was_there(ana: Any, questi
 def test_people_may_have_long_keys(room: Room) -> None:
     """Portals with texts as primary keys of their users."""
     person = get_user_model()(pk="x" * 255)
-    row = planner.mail_row(Notice.Kind.ASKED, None, person, timezone.now())
+    row = email.recipient(person).notice(Notice.Kind.ASKED, None, timezone.now())
     Notice._meta.get_field("target").clean(row.target, row)
 
 

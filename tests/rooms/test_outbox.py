@@ -16,7 +16,7 @@ from django.utils import timezone
 from rooms import lifecycle
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
 from rooms.models.notifications import AT_ONCE
-from rooms.notifications import content, outbox, planner, webhooks
+from rooms.notifications import content, decision, outbox, planner, results, webhooks
 from rooms.notifications.channels import email, push
 from rooms.people import preferences, presence
 from tests.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
@@ -116,7 +116,7 @@ def test_all_that_a_push_says_is_written_before_it_is_sent(
 ) -> None:
     ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     # The thread that sends has no script prefix: asking for an address there would spoil it for all.
     monkeypatch.setattr(push, "static", lambda path: pytest.fail("too late for this"))
     assert outbox.send(parcel) is None
@@ -331,7 +331,7 @@ def test_who_lost_access_does_not_hear_how_it_ended(
     else:
         get_user_model().objects.filter(pk=ana.pk).update(is_active=False)
     assert outbox.send_due() == 0
-    assert Notice.objects.get(kind="settled").last_error == outbox.NOT_WANTED
+    assert Notice.objects.get(kind="settled").last_error == decision.NOT_WANTED
     assert len(service.calls) == 1
 
 
@@ -356,7 +356,7 @@ def test_a_device_that_changed_hands_hears_nothing_that_was_meant_for_another(
     push.add_device(ben, json.dumps(service.subscription()), "")
     lifecycle.decline(question, ben)
     assert go_round() == 0
-    assert Notice.objects.get(question=waiting).last_error == outbox.NO_RECEIVER
+    assert Notice.objects.get(question=waiting).last_error == decision.NO_RECEIVER
     assert not Notice.objects.filter(kind="settled").exists()
     assert len(service.calls) == 1
 
@@ -370,7 +370,7 @@ def test_a_device_that_changes_hands_after_the_end_hears_nothing_of_it(
     planner.read()
     push.add_device(ben, json.dumps(service.subscription()), "")
     assert outbox.send_due() == 0
-    assert Notice.objects.get(kind="settled").last_error == outbox.NO_RECEIVER
+    assert Notice.objects.get(kind="settled").last_error == decision.NO_RECEIVER
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_a_failure_is_tried_again_later_and_later_with_the_same_id(
     receiver.answer = lambda call: (503, {}, b"in the making")
     ask()
     pauses = []
-    for attempt in range(1, outbox.MOST_ATTEMPTS + 1):
+    for attempt in range(1, decision.MOST_ATTEMPTS + 1):
         assert go_round() == 1
         notice = Notice.objects.get()
         assert notice.attempts == attempt
@@ -395,7 +395,7 @@ def test_a_failure_is_tried_again_later_and_later_with_the_same_id(
     for before, after in pairwise(pauses[:7]):
         assert 1.5 * before < after < 6 * before
     assert len(set(receiver.ids)) == 1
-    assert len(receiver.calls) == outbox.MOST_ATTEMPTS
+    assert len(receiver.calls) == decision.MOST_ATTEMPTS
 
 
 def test_a_wish_to_wait_is_obeyed(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
@@ -513,10 +513,10 @@ def test_what_a_dead_process_had_in_hand_is_sent_again_with_the_same_id(
 ) -> None:
     ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     assert outbox.send(parcel) is None
     # It arrived, but nobody lived to note it. As long as the lease holds, others keep off.
-    assert outbox.take(4) == []
+    assert outbox.claim(4) == []
     Notice.objects.update(leased_until=timezone.now())
     assert outbox.send_due() == 1
     assert len(receiver.ids) == 2
@@ -529,7 +529,7 @@ def test_what_may_have_arrived_before_a_process_died_is_ended_too(
 ) -> None:
     question = ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     assert outbox.send(parcel) is None
     lifecycle.decline(question, ana)
     # Whoever holds the lease may still be sending.
@@ -547,10 +547,10 @@ def test_what_processes_die_on_again_and_again_is_given_up(
 ) -> None:
     ask()
     planner.read()
-    for _ in range(outbox.MOST_ATTEMPTS):
-        assert len(outbox.take(4)) == 1
+    for _ in range(decision.MOST_ATTEMPTS):
+        assert len(outbox.claim(4)) == 1
         Notice.objects.update(leased_until=timezone.now())
-    assert outbox.take(4) == []
+    assert outbox.claim(4) == []
     assert Notice.objects.get().last_error == "It was tried too often."
 
 
@@ -576,12 +576,12 @@ def test_a_receiver_gets_one_at_a_time_and_holds_up_nobody(
     for _ in range(3):
         ask()
     planner.read()
-    parcels = outbox.take(4)
+    parcels = outbox.claim(4)
     assert sorted(parcel.notice.target for parcel in parcels) == [f"push:{phone.pk}", f"webhook:{webhook.pk}"]
-    assert outbox.take(4, busy=parcels) == []
+    assert outbox.claim(4, in_flight=parcels) == []
 
 
-def hosts_of(parcels: list[outbox.Parcel]) -> list[str]:
+def hosts_of(parcels: list[outbox.Delivery]) -> list[str]:
     return sorted(parcel.notice.webhook.host for parcel in parcels if parcel.notice.webhook)
 
 
@@ -593,26 +593,26 @@ def test_receivers_that_fail_leave_threads_for_others(room: Room, ana: Any, ask:
     for _ in range(5):
         ask()
     planner.read()
-    parcels = outbox.take(outbox.THREADS)
-    assert len(parcels) == outbox.THREADS_FOR_SUSPECTS
+    parcels = outbox.claim(outbox.THREADS)
+    assert len(parcels) == outbox.THREADS_FOR_UNHEALTHY
     webhooks.add(room, ana, url="https://good.example", label="good")
     ask()
     planner.read()
     # Behind all that is due for the others, and though as many of them as may have theirs in flight.
-    assert hosts_of(outbox.take(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
 
 
 def test_the_backlog_of_a_receiver_does_not_hide_what_is_due_for_others(
     room: Room, ana: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "JUDGED_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "CLAIM_BATCH", 2)
     webhooks.add(room, ana, url="https://first.example", label="first")
     for _ in range(5):
         ask()
     webhooks.add(room, ana, url="https://second.example", label="second")
     ask()
     planner.read()
-    assert hosts_of(outbox.take(outbox.THREADS)) == ["first.example", "second.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS)) == ["first.example", "second.example"]
 
 
 def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
@@ -624,14 +624,14 @@ def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
     webhooks.add(room, ana, url="https://other.example", label="other")
     ask()
     planner.read()
-    parcels = outbox.take(outbox.THREADS)
+    parcels = outbox.claim(outbox.THREADS)
     most = outbox.THREADS_PER_HOST
     assert hosts_of(parcels) == ["many.example"] * most + ["other.example"]
     assert len([parcel for parcel in parcels if parcel.notice.subscription]) == most
-    assert outbox.take(outbox.THREADS, parcels) == []
+    assert outbox.claim(outbox.THREADS, parcels) == []
     [one_of_many] = [parcel for parcel in parcels if parcel.notice.target == f"webhook:{first_webhook().pk}"]
     parcels.remove(one_of_many)
-    assert hosts_of(outbox.take(outbox.THREADS, parcels)) == ["many.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS, parcels)) == ["many.example"]
 
 
 def first_webhook() -> Webhook:
@@ -642,15 +642,15 @@ def test_a_receiver_that_fails_again_and_again_is_paused_for_longer_and_longer(
     receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     receiver.answer = lambda call: (503, {}, b"")
-    for _ in range(outbox.FAILURES_BEFORE_PAUSE):
+    for _ in range(results.FAILURES_BEFORE_PAUSE):
         ask()
     go_round()
-    assert len(receiver.calls) == outbox.FAILURES_BEFORE_PAUSE
+    assert len(receiver.calls) == results.FAILURES_BEFORE_PAUSE
     pauses = []
     for count in range(8):
         webhook.refresh_from_db()
         assert webhook.is_paused
-        assert webhook.failures == outbox.FAILURES_BEFORE_PAUSE + count
+        assert webhook.failures == results.FAILURES_BEFORE_PAUSE + count
         pauses.append(round((webhook.paused_until - timezone.now()).total_seconds() / 60))
         ask()
         assert go_round() == 0
@@ -670,10 +670,10 @@ def test_a_device_that_fails_again_and_again_is_paused(
     service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     service.answer = lambda call: (503, {}, b"")
-    for _ in range(outbox.FAILURES_BEFORE_PAUSE + 1):
+    for _ in range(results.FAILURES_BEFORE_PAUSE + 1):
         ask()
     go_round()
-    assert len(service.calls) == outbox.FAILURES_BEFORE_PAUSE
+    assert len(service.calls) == results.FAILURES_BEFORE_PAUSE
     phone.refresh_from_db()
     assert phone.is_paused
 
@@ -700,7 +700,7 @@ def test_many_who_look_at_a_page_do_not_keep_others_from_theirs(
     for _ in range(6):
         ask()
     planner.read()
-    assert {parcel.notice.channel for parcel in outbox.take(1)} == {"webhook"}
+    assert {parcel.notice.channel for parcel in outbox.claim(1)} == {"webhook"}
 
 
 def test_the_command_sends_what_is_due(receiver: Receiver, webhook: Webhook, ask: Ask, capsys: Any) -> None:
@@ -741,7 +741,7 @@ def test_a_notice_shows_no_raw_markdown(ask: Ask) -> None:
         "header": "The `store`",
         "options": ["**PostgreSQL** (Recommended)", "`Redis`"],
     }
-    letter = content.letter_about(Notice.Kind.ASKED, ask(questions=[prompt]))
+    letter = content.content_about(Notice.Kind.ASKED, ask(questions=[prompt]))
     assert letter.title.startswith("The store · ")
     assert letter.body == "Which store for sessions?"
     assert letter.options == ("PostgreSQL (Recommended)", "Redis")
