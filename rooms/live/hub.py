@@ -21,7 +21,7 @@ from rooms.conf import setting
 from rooms.contract import problems
 from rooms.db.pool import in_database
 from rooms.db.transactions import in_batches
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events
 from rooms.live.connections import Sleeper, Viewer, Waiter
 from rooms.models import AgentKey, Question, Room
@@ -369,7 +369,7 @@ class Hub:
         await in_database(writer.catch_up)
 
     async def _recall(self) -> None:
-        await in_database(recall.catch_up)
+        await in_database(earlier_answers.catch_up)
 
     async def _look_again(self) -> None:
         if self._waits:

@@ -21,7 +21,7 @@ from django.utils.translation import override
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events
 from rooms.models import (
     Answer,
@@ -292,7 +292,7 @@ def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Que
     )
     writer.catch_up(5)
     card = ask()
-    recall.catch_up(5)
+    earlier_answers.catch_up(5)
     html = browser.get(address(card)).content.decode()
     assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
     assert foreign_words(html) == set()

@@ -357,7 +357,7 @@ def test_an_escalation_is_news_however_long_ago_it_was_asked(ben: Any, room: Roo
     planner.read()
     notice = Notice.objects.get(kind=Notice.Kind.ESCALATED)
     # Nor is it taken for too old when it is about to be sent.
-    assert [parcel.notice for parcel in outbox.take(4)] == [notice]
+    assert [parcel.notice for parcel in outbox.claim(4)] == [notice]
 
 
 def test_an_escalation_is_told_once_however_long_it_waits(ben: Any, room: Room, escalated: Question) -> None:
