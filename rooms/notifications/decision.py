@@ -24,7 +24,7 @@ SETTLED = gettext_noop("It is settled.")
 TOO_OLD = gettext_noop("It is older than a day.")
 TOO_OFTEN = gettext_noop("It was tried too often.")
 NOT_WANTED = gettext_noop("The receiver may not see the room, or does not want to hear of it any more.")
-NEVER_TOLD = gettext_noop("The receiver never heard that it was asked.")
+NOT_ANNOUNCED = gettext_noop("The receiver never heard that it was asked.")
 
 Kind = Notice.Kind
 
@@ -87,4 +87,4 @@ def _decide_outcome(notice: Notice, question: Question, channel: Channel, rules:
     if any(one.leased_until and one.leased_until > timezone.now() for one in earlier):
         return Postpone(timezone.now() + LEASE_RECHECK)
     may_have_arrived = any(one.may_have_arrived for one in earlier)
-    return None if may_have_arrived or channel.wants_outcomes_only(notice) else Cancel(NEVER_TOLD)
+    return None if may_have_arrived or channel.wants_outcomes_only(notice) else Cancel(NOT_ANNOUNCED)

@@ -51,7 +51,7 @@ class Recipient:
 
 
 class Channel(ABC):
-    """A channel that belongs to rooms: webhooks."""
+    """A way to send notices; used directly by channels that belong to rooms, such as webhooks."""
 
     # Stored in `Notice.channel`, at most ten characters.
     name: ClassVar[str]
