@@ -25,7 +25,7 @@ from django.test.utils import CaptureQueriesContext
 from bench.operations import Operations
 from bridge import service_urls
 from rooms import lifecycle
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.management import demo
 from rooms.models import Room
 from rooms.notifications import planner
@@ -225,8 +225,8 @@ def populate(size: Size) -> Operations:
     room = lifecycle.create_room("ops", members=people)
     _seed(room, size.entries, size.open)
     writer.catch_up(LONG_ENOUGH_SECONDS)
-    while any(change_feed.news_for(recall.READER)):  # a batch at a time
-        recall.catch_up(LONG_ENOUGH_SECONDS)
+    while any(change_feed.news_for(earlier_answers.READER)):  # a batch at a time
+        earlier_answers.catch_up(LONG_ENOUGH_SECONDS)
     for _ in range(size.entries // change_feed.BATCH + 1):
         planner.read()
     if connection.vendor == "postgresql":

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events, hub
 from rooms.models import Membership, Question, Room
 from rooms.notifications import planner
@@ -89,7 +89,11 @@ class Operations:
             Operation("history search", lambda _: self._page("/history?q=database")),
             Operation("memory", lambda _: self._send("GET", f"{room}/memory?q=Deploy")),
             Operation("write history of 1", lambda _: writer.catch_up(), self._settle_one),
-            Operation("recall for 1", lambda _: recall.catch_up(), lambda: self._ask_after(recall.catch_up)),
+            Operation(
+                "recall for 1",
+                lambda _: earlier_answers.catch_up(),
+                lambda: self._ask_after(earlier_answers.catch_up),
+            ),
             Operation("notices of 1", lambda _: planner.read(), lambda: self._ask_after(planner.read)),
         ]
 

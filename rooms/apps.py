@@ -24,6 +24,6 @@ class RoomsConfig(AppConfig):
         result_ready.connect(hub.hand_over, dispatch_uid="ask_bridge.hub")
         room_changed.connect(hub.announce, dispatch_uid="ask_bridge.hub")
         request_started.connect(polling.sweep_on_request, WSGIHandler, dispatch_uid="ask_bridge.wsgi")
-        connection_created.connect(percentiles.teach_sqlite, dispatch_uid="ask_bridge.percentiles")
+        connection_created.connect(percentiles.register_on_sqlite, dispatch_uid="ask_bridge.percentiles")
         post_save.connect(audit.record_saved_member, Membership, dispatch_uid="ask_bridge.audit")
         post_delete.connect(audit.record_removed_member, Membership, dispatch_uid="ask_bridge.audit")

@@ -9,12 +9,11 @@ from django.views.generic import RedirectView
 from rooms.api import messages as api_messages
 from rooms.api import probes
 from rooms.api import questions as api_questions
-from rooms.history import export
+from rooms.history import export_views
 from rooms.history import views as history_views
 from rooms.insights import views as insights_views
 from rooms.live import metrics, polling
-from rooms.notifications import samples
-from rooms.notifications import views as webhook_views
+from rooms.notifications import samples, webhook_views
 from rooms.pages import connect, manifest
 from rooms.pages import settings as settings_page
 from rooms.pages import views as pages
@@ -44,10 +43,10 @@ urlpatterns = [
     path("stream", polling.stream, name="inbox-stream"),
     path("close-unattended", pages.close_unattended, name="close-unattended"),
     path("history", history_views.history_page, name="history"),
-    path("history/export", export.export, name="export"),
-    path("history/export.csv", export.export_csv, name="export-csv"),
-    path("history/export.json", export.export_json, name="export-json"),
-    path("history/export/progress", export.progress, name="export-progress"),
+    path("history/export", export_views.export, name="export"),
+    path("history/export.csv", export_views.export_csv, name="export-csv"),
+    path("history/export.json", export_views.export_json, name="export-json"),
+    path("history/export/progress", export_views.progress, name="export-progress"),
     path("settings", settings_page.settings_page, name="settings"),
     path("insights", insights_views.overall, name="insights"),
     path("insights/export.csv", insights_views.export_csv, name="insights-csv"),

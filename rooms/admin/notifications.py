@@ -13,8 +13,7 @@ from rooms.admin.model_admins import ReadOnlyAdmin, short
 from rooms.audit import Action
 from rooms.db.transactions import writing
 from rooms.models import Notice, Webhook
-from rooms.notifications import outbox
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import outbox, webhooks
 
 
 class NoticeStateFilter(admin.SimpleListFilter):

@@ -162,7 +162,7 @@ def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     limit = page_limit(request, similar.SHOWN, similar.MOST)
     with optional_writes():
         writer.catch_up(CATCH_UP_SECONDS)
-    found = similar.remember(own_room.pk, similar.Likeness.of(text), limit)
+    found = similar.find_similar(own_room.pk, similar.Fingerprint.of(text), limit)
     memories = [
         serializers.MemoryObject(
             question=serializers.question_object(earlier, request.build_absolute_uri), similarity=similarity

@@ -1,1 +1,1 @@
-"""The history: written in the background, searched, exported, and used for similar answers."""
+"""The history: written in the background, searched, exported, and used to find similar answers."""

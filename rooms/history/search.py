@@ -1,4 +1,4 @@
-"""What somebody looks for in the history, and what is found: newest first, page by page."""
+"""Search of the history: words and filters, results newest first, page by page."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,22 @@ from django.utils.safestring import SafeString, mark_safe
 from rooms.history.index import (
     EPOCH,
     LARGEST_ID,
-    Look,
     State,
-    Term,
     agent_label,
     first_id_at,
     person_label,
     state_label,
 )
+from rooms.history.index_query import IndexQuery, Term
 from rooms.history.tokenizer import WORD, fold, words_of
 from rooms.models import Question, Room
 
-# More than anybody types, and little enough that no search takes long.
+# More than a person types, and few enough that no search takes long.
 LONGEST_TEXT = 200
 MOST_WORDS = 12
-# One letter begins too many words to be worth a look at all of them.
+# A single letter is the prefix of too many words.
 SHORTEST_PREFIX = 2
-# From here on the number of results tells nobody anything.
+# A larger number of results is not counted exactly: it would help no reader.
 COUNTED = 1_000
 
 DAY = timedelta(days=1)
@@ -37,7 +36,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Search:
-    """Words, and filters that narrow them down. Anything can be typed; nothing of it is an error."""
+    """Words and filters. No input is an error."""
 
     q: str = ""
     room: str = ""
@@ -49,7 +48,7 @@ class Search:
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> "Search":
-        """From the address of a page; what is no day or state is no filter."""
+        """From the query string; an invalid day or state is ignored."""
         texts = {
             name: given.get(name, "").replace("\x00", " ").strip()[:LONGEST_TEXT]
             for name in ("q", "room", "agent", "person")
@@ -59,7 +58,7 @@ class Search:
         return cls(**texts, state=state if state in State else "", since=since, until=until)
 
     def as_parameters(self) -> dict[str, str]:
-        """For the address of a page."""
+        """For the query string."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in named.items() if value}
 
@@ -69,7 +68,7 @@ class Search:
 
     @cached_property
     def terms(self) -> list[Term]:
-        """Single words as beginnings of words, "words in quotes" as they stand."""
+        """Single words as prefixes, "words in quotes" as exact phrases."""
         pieces = re.findall(r'"([^"]*)"|([^\s"]+)', re.sub("[„“”«»]", '"', self.q))
         found = [(words_of(phrase or piece), bool(piece)) for phrase, piece in pieces]
         return [
@@ -78,20 +77,20 @@ class Search:
             if words
         ]
 
-    def look(self, rooms: Sequence[Room], before: int | None = None) -> Look | None:
-        """How the index is asked for it; None if nothing can be found."""
+    def index_query(self, rooms: Sequence[Room], before: int | None = None) -> IndexQuery | None:
+        """The query for the index; None if nothing can be found."""
         people, agents = words_of(self.person)[:MOST_WORDS], words_of(self.agent)[:MOST_WORDS]
         room_ids = [room.pk for room in rooms if self.room in ("", room.slug)]
-        # Characters that are no word were typed: nothing has them.
-        in_vain = (self.q and not self.terms) or (self.person and not people) or (self.agent and not agents)
-        if in_vain or not room_ids:
+        # Text without any word, such as punctuation, matches nothing.
+        has_no_words = (self.q and not self.terms) or (self.person and not people)
+        if has_no_words or (self.agent and not agents) or not room_ids:
             return None
         labels = [*map(person_label, people), *map(agent_label, agents)]
         state = [Term((state_label(State(self.state)),))] if self.state else []
         newest = [before - 1] if before else []
         if self.until and self.until < date.max:
             newest.append(_first_id_of(self.until + DAY) - 1)
-        return Look(
+        return IndexQuery(
             room_ids,
             self.terms,
             [*(Term((label,), is_prefix=True) for label in labels), *state],
@@ -108,48 +107,48 @@ def _day(text: str) -> date | None:
 
 
 def _first_id_of(day: date) -> int:
-    """The day is one of whoever looks."""
+    """The day is in the time zone of the viewer."""
     if day <= EPOCH.date() + DAY:
         return 0
     return min(first_id_at(timezone.make_aware(datetime.combine(day, time.min))), LARGEST_ID)
 
 
-# ---- what is found ---------------------------------------------------------------------------------------
+# ---- results ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Found:
-    """Questions with their answers, and the `before` of the page that follows."""
+    """Questions with their answers, and `before` for the next page."""
 
     questions: list[Question]
     next_before: int | None
 
 
 def find(search: Search, rooms: Sequence[Room], limit: int, before: int | None = None) -> Found:
-    """What these rooms have of it, older than the entry `before`: two queries, however much there is."""
-    look = search.look(rooms, before)
-    rows = look.first(limit + 1) if look else []
+    """Results in these rooms that are older than the entry `before`, in two queries."""
+    query = search.index_query(rooms, before)
+    rows = query.newest_entries(limit + 1) if query else []
     shown = rows[:limit]
     by_id = Question.objects.with_answer().in_bulk([question_id for _, question_id in shown])
-    # What is deleted between the two is gone.
+    # A question may be deleted between the two queries.
     questions = [by_id[question_id] for _, question_id in shown if question_id in by_id]
     return Found(questions, shown[-1][0] if len(rows) > limit else None)
 
 
 def count(search: Search, rooms: Sequence[Room], most: int = COUNTED) -> int:
-    """How many there are; one more than `most` for all that is more."""
-    look = search.look(rooms)
-    return look.count(most) if look else 0
+    """How many there are; `most` + 1 if there are more than `most`."""
+    query = search.index_query(rooms)
+    return query.count(most) if query else 0
 
 
 def mark(text: str, terms: Sequence[Term]) -> SafeString:
-    """The text with the words that were looked for marked, safe as HTML."""
+    """The text as safe HTML, with the searched words in <mark>."""
     whole = {word for term in terms for word in term.words}
-    beginnings = tuple(term.words[-1] for term in terms if term.is_prefix)
+    prefixes = tuple(term.words[-1] for term in terms if term.is_prefix)
     parts, end = [], 0
     for match in WORD.finditer(text):
         word = fold(match[0])
-        if word in whole or word.startswith(beginnings):
+        if word in whole or word.startswith(prefixes):
             parts += [escape(text[end : match.start()]), format_html("<mark>{}</mark>", match[0])]
             end = match.end()
     return mark_safe("".join([*parts, escape(text[end:])]))  # noqa: S308 - every part is escaped

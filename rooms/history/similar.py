@@ -1,11 +1,11 @@
-"""Decision memory: what people answered earlier when an agent asked very nearly the same.
+"""Similar questions: earlier answers to nearly the same question, found with MinHash.
 
-Alike are questions whose texts share most of their trigrams, which are any three characters in a row. To find
-them among hundreds of thousands, each answered question has a few words in the full-text index that are made
-of its trigrams so that similar texts have some of these words in common, and others hardly ever (MinHash, in
-bands). A look for any of them gives few candidates, and those are compared exactly.
+Two questions are similar if their texts share most of their trigrams (any three consecutive characters). To
+find them among hundreds of thousands, each answered question has a few words in the full-text index that are
+computed from its trigrams (MinHash, in bands): similar texts share at least one of these words, others hardly
+ever. An index lookup for any of them returns few candidates, and those are compared exactly.
 
-File names, numbers and code count half: "Delete `old.py`?" is like "Delete `new.py`?", but not the same.
+File names, numbers and code count half: "Delete `old.py`?" is similar to "Delete `new.py`?", not the same.
 """
 
 import hashlib
@@ -16,79 +16,79 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rooms.history.index import Look
+from rooms.history.index_query import IndexQuery
 from rooms.history.tokenizer import words_of
 from rooms.models import Answer, Question
 
-# What a card shows: more would not be read, and the newest of equals says what holds today.
+# On a card: more would not be read, and of equally similar answers the newest is the most relevant.
 SHOWN = 3
-# What an agent may ask for.
+# The most that an agent may request.
 MOST = 20
-# Below this they are other questions: "delete" and "rename" of one file are at 0.59, a question with two
+# Below this they are different questions: "delete" and "rename" of one file are at 0.59, a question with two
 # words more or another verb is at 0.61 to 0.69. See `tests/rooms/test_history_similar.py`.
-ALIKE = 0.6
-# The newest that share a word are compared. Most that do are alike, so more would only be older.
+MIN_SIMILARITY = 0.6
+# The newest that share a word are compared. Most of them are similar, so more would only be older.
 CANDIDATES = 50
-# Three values make a word, so that two texts share one with the third power of their likeness: 0.98 of those
-# at 0.6 share one of sixteen, 0.12 of those at 0.2.
+# Three values make a word, so two texts share a given word with the probability similarity³: of texts at 0.6,
+# 0.98 share at least one of sixteen; of texts at 0.2, 0.12.
 BANDS = 16
 ROWS = 3
-# A text says what it is about in its beginning; the rest may be a whole log.
+# The beginning of a text says what it is about; the rest may be a whole log.
 COMPARED_CHARACTERS = 1_000
-# With nothing on offer in common, the same words ask for something else.
+# The same text with entirely different options is a different question.
 OPTIONS_WEIGHT = 0.25
 
 SPECIFIC = re.compile(r"`[^`]*`|\S*[\d/\\_=]\S*|\S+\.\w\S*")
-# A word that stands for any of these.
-ANYTHING = " qxq "
+# Replaces each of these.
+PLACEHOLDER = " qxq "
 
 
 @dataclass(frozen=True)
-class Likeness:
-    """What of a question is compared with others."""
+class Fingerprint:
+    """What is compared of a question: trigrams without and with specific parts, words of options."""
 
     general: frozenset[str]
     exact: frozenset[str]
     options: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, text: str, options: Sequence[str] = ()) -> "Likeness":
-        return _likeness(text[:COMPARED_CHARACTERS], tuple(options))
+    def of(cls, text: str, options: Sequence[str] = ()) -> "Fingerprint":
+        return _fingerprint(text[:COMPARED_CHARACTERS], tuple(options))
 
     @classmethod
-    def of_prompts(cls, prompts: list[dict[str, Any]]) -> "Likeness":
+    def of_prompts(cls, prompts: list[dict[str, Any]]) -> "Fingerprint":
         return cls.of(
             " ".join(prompt["question"] for prompt in prompts),
             tuple(option["label"] for prompt in prompts for option in prompt["options"]),
         )
 
     def words(self) -> list[str]:
-        """For the index: similar questions have at least one of them in common."""
+        """MinHash words for the index: similar questions share at least one."""
         if not self.general:
             return []
-        # Each trigram gives a row of numbers as random as its digest; the least in each column stays.
+        # Each trigram gives a row of pseudo-random numbers; the minimum of each column is kept.
         layout = struct.Struct(f"<{BANDS * ROWS}H")
         rows = (layout.unpack(_digest(trigram, layout.size)) for trigram in self.general)
-        least = [min(column) for column in zip(*rows, strict=True)]
-        bands = (least[start : start + ROWS] for start in range(0, len(least), ROWS))
+        minima = [min(column) for column in zip(*rows, strict=True)]
+        bands = (minima[start : start + ROWS] for start in range(0, len(minima), ROWS))
         return [
             "zzm{:02d}{}".format(band, "".join(f"{value:04x}" for value in values))
             for band, values in enumerate(bands)
         ]
 
-    def similarity(self, other: "Likeness") -> float:
-        """From 0 to 1, which is the same but for case and punctuation."""
+    def similarity(self, other: "Fingerprint") -> float:
+        """From 0 to 1; 1 means the same except for case and punctuation."""
         texts = (_jaccard(self.general, other.general) + _jaccard(self.exact, other.exact)) / 2
         if not self.options or not other.options:
             return texts
         return texts * (1 - OPTIONS_WEIGHT + OPTIONS_WEIGHT * _jaccard(self.options, other.options))
 
 
-@lru_cache(maxsize=64)  # the same questions come again and again
-def _likeness(text: str, options: tuple[str, ...]) -> Likeness:
+@lru_cache(maxsize=64)  # agents often repeat a question
+def _fingerprint(text: str, options: tuple[str, ...]) -> Fingerprint:
     labels = [label.replace("(Recommended)", "") for label in options]
-    return Likeness(
-        _trigrams(SPECIFIC.sub(ANYTHING, text)),
+    return Fingerprint(
+        _trigrams(SPECIFIC.sub(PLACEHOLDER, text)),
         _trigrams(text),
         frozenset(word for label in labels for word in words_of(label)),
     )
@@ -99,7 +99,7 @@ def _trigrams(text: str) -> frozenset[str]:
     return frozenset(words[start : start + 3] for start in range(len(words) - 2))
 
 
-@lru_cache(maxsize=4096)  # what people write is made of the same few thousand
+@lru_cache(maxsize=4096)  # texts consist of the same few thousand trigrams
 def _digest(trigram: str, size: int) -> bytes:
     return hashlib.shake_128(trigram.encode()).digest(size)
 
@@ -119,43 +119,45 @@ def is_worth_remembering(question: Question) -> bool:
     return bool(answer.username) or answer.via in (Answer.Via.WEB, Answer.Via.TERMINAL)
 
 
-def remember(room_id: int, likeness: Likeness, limit: int = SHOWN) -> list[tuple[Question, float]]:
-    """Earlier answered questions of the room that are most alike, the newest of equals first."""
-    words = likeness.words()
+def find_similar(room_id: int, fingerprint: Fingerprint, limit: int = SHOWN) -> list[tuple[Question, float]]:
+    """The most similar answered questions of the room with their similarity; newest first if equal."""
+    words = fingerprint.words()
     if not words:
         return []
-    rows = Look([room_id], likeness=words).first(CANDIDATES)
+    rows = IndexQuery([room_id], similarity_words=words).newest_entries(CANDIDATES)
     newest_first = [question_id for _, question_id in rows]
-    # Only what is compared: most of them are not shown.
+    # Only the prompts, because most candidates are not shown.
     prompts = dict(Question.objects.filter(pk__in=newest_first).values_list("pk", "prompts"))
-    # To the percent, as it is shown: sorting keeps the order of equals.
+    # Rounded to the percent that is shown. The sort is stable, so of equals the newest stays first.
     compared = [
-        (question_id, round(likeness.similarity(Likeness.of_prompts(prompts[question_id])), 2))
+        (question_id, round(fingerprint.similarity(Fingerprint.of_prompts(prompts[question_id])), 2))
         for question_id in newest_first
         if question_id in prompts
     ]
-    alike = [(question_id, similarity) for question_id, similarity in compared if similarity >= ALIKE]
-    best = sorted(alike, key=lambda found: -found[1])[:limit]
+    similar = [
+        (question_id, similarity) for question_id, similarity in compared if similarity >= MIN_SIMILARITY
+    ]
+    best = sorted(similar, key=lambda found: -found[1])[:limit]
     questions = Question.objects.with_answer().in_bulk([question_id for question_id, _ in best])
     return [
         (questions[question_id], similarity) for question_id, similarity in best if question_id in questions
     ]
 
 
-def memories_for(question: Question) -> list[dict[str, Any]]:
-    """What its card is going to show of earlier answers, as it is stored with the question."""
-    found = remember(question.room_id, Likeness.of_prompts(question.prompts))
-    return [_memory(earlier, earlier.answer, similarity) for earlier, similarity in found]
+def earlier_answers_for(question: Question) -> list[dict[str, Any]]:
+    """What its card shows of earlier answers, as stored with the question."""
+    found = find_similar(question.room_id, Fingerprint.of_prompts(question.prompts))
+    return [_earlier_answer(earlier, earlier.answer, similarity) for earlier, similarity in found]
 
 
-def _memory(earlier: Question, answer: Answer, similarity: float) -> dict[str, Any]:
+def _earlier_answer(earlier: Question, answer: Answer, similarity: float) -> dict[str, Any]:
     return {
         "question_id": earlier.pk,
         "question": " · ".join(prompt["question"] for prompt in earlier.prompts),
-        # Then recommended, which says nothing about now.
+        # It was recommended then, which says nothing about now.
         "chosen": [chosen_in(choice).replace(" (Recommended)", "") for choice in answer.choices],
         "notes": [choice["notes"] for choice in answer.choices if choice.get("notes")],
-        # Whoever answers in a terminal has no name.
+        # Empty for an answer in a terminal.
         "person": answer.person_name,
         "at": answer.answered_at.isoformat(),
         "percent": round(similarity * 100),

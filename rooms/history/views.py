@@ -1,4 +1,4 @@
-"""The History page: what was asked and decided, found by words and filters in a plain form."""
+"""The History page: settled questions, searched by words and filters."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,8 @@ from django.views.decorators.http import require_safe
 from rooms import access
 from rooms.db.transactions import optional_writes
 from rooms.history import search, writer
-from rooms.history.index import LARGEST_ID, State, Term
+from rooms.history.index import LARGEST_ID, State
+from rooms.history.index_query import Term
 from rooms.history.search import COUNTED, Search, mark
 from rooms.models import Question
 from rooms.rendering import markup
@@ -26,13 +27,13 @@ from rooms.rendering.humanize import duration
 from rooms.web import base_context, is_htmx, page
 
 RESULTS_PER_PAGE = 30
-# Whoever opens the page right after an answer finds it, and does not wait for a long past to be read.
+# Enough that a new answer appears at once; the page does not wait until a long history is written.
 CATCH_UP_SECONDS = 0.1
-# A row is for recognising a question; its link leads to the whole.
+# Enough to recognise a question; its link shows the rest.
 SHOWN_CHARACTERS = 240
-# On either side of a word that was found in what a row does not show.
+# On either side of a match in text that the row does not show.
 EXCERPT_CHARACTERS = 70
-# Four texts of 200 characters, each of up to twelve when it is encoded, and the rest of a search.
+# Four texts of 200 characters, each up to twelve when encoded, and the other parameters.
 LONGEST_QUERY = 10_000
 
 
@@ -49,7 +50,7 @@ class Row:
 
     @cached_property
     def decision(self) -> SafeString:
-        """What was chosen, or said instead."""
+        """The chosen options, or the reason given instead."""
         several = len(self.card.prompts) > 1
         chosen = [
             f"{view.summary_name} {view.summary}" if several else view.summary
@@ -69,7 +70,7 @@ class Row:
 
     @property
     def excerpt(self) -> SafeString | None:
-        """Where the words were found, if not in what the row shows anyway."""
+        """The text around a match, if title and decision contain none."""
         if not self.terms or "<mark>" in self.title + self.decision:
             return None
         for text in self._hidden_texts():
@@ -108,12 +109,12 @@ def history_page(request: HttpRequest) -> HttpResponse:
         "search": looked,
         "rows": [Row(_card(request, question), looked.terms) for question in found.questions],
         "parameters": urlencode(looked.as_parameters()),
-        # For the page of a decision, which leads back to these very results.
+        # For the page of a decision, whose link leads back to these results.
         "search_parameter": urlencode({"search": _query(looked, before)}),
         "next_before": found.next_before,
         "is_first_page": not before,
     }
-    # Going back in the browser asks with htmx as well, but for the whole page.
+    # htmx restores history with a request of its own, which needs the whole page.
     if is_htmx(request) and "HX-History-Restore-Request" not in request.headers:
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
         return render(request, template, context | _total(looked, rooms, found, before))
@@ -123,7 +124,7 @@ def history_page(request: HttpRequest) -> HttpResponse:
 
 
 def _total(looked: Search, rooms: list[Any], found: search.Found, before: int | None) -> dict[str, Any]:
-    """How many there are, as far as anybody wants to know it."""
+    """The number of results, up to COUNTED."""
     if before:
         return {}
     is_all = found.next_before is None
@@ -137,7 +138,7 @@ def _card(request: HttpRequest, question: Question) -> Card:
 
 
 def search_address(query: str, question_id: str) -> str:
-    """The results that a decision was opened from, at its row; what is no search is left out."""
+    """The URL of the results that a decision was opened from, at its row; invalid parameters are dropped."""
     given = dict(parse_qsl(query[:LONGEST_QUERY]))
     found_by = _query(Search.read(given), _entry_id(given))
     return f"{reverse('ask_bridge:history')}{'?' if found_by else ''}{found_by}#result-{question_id}"

@@ -1,4 +1,4 @@
-"""Insights as the templates of the charts want them: positions, and the words beside them."""
+"""Charts of the Insights page: template context with positions and labels."""
 
 from datetime import date
 from typing import Any
@@ -7,20 +7,20 @@ from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
-from rooms.insights import geometry
-from rooms.insights.figures import Figures, Insights, InStretch
+from rooms.insights import geometry, scales
+from rooms.insights.figures import BucketFigures, Figures, Insights
 
 
-def of(insights: Insights) -> dict[str, Any]:
-    """All charts; there has to be something to draw."""
-    parts = insights.stretches
+def charts_of(insights: Insights) -> dict[str, Any]:
+    """All charts; there must be at least one question."""
+    parts = insights.buckets
     figures = [part.figures for part in parts]
     slots = [
         {"place": place, "days": _days_of(part), "figures": part.figures}
         for place, part in zip(geometry.slots(len(parts)), parts, strict=True)
     ]
     return {
-        "height": geometry.HEIGHT,
+        "height": scales.HEIGHT,
         "line_width": geometry.LINE_WIDTH,
         "slots": slots,
         "labels": [
@@ -39,7 +39,7 @@ def _times(figures: list[Figures]) -> dict[str, Any] | None:
     known = [value for value in medians + p90s if value is not None]
     if not known:
         return None
-    scale = geometry.scale_of_times(known)
+    scale = scales.scale_of_times(known)
     return {
         "lines": scale.lines,
         "band": geometry.band(medians, p90s, scale),
@@ -49,8 +49,8 @@ def _times(figures: list[Figures]) -> dict[str, Any] | None:
 
 
 def _outcomes(insights: Insights) -> dict[str, Any]:
-    scale = geometry.scale_of_counts(max(part.figures.questions for part in insights.stretches))
-    stacks: list[dict[str, float]] = [{**part.figures.outcomes} for part in insights.stretches]
+    scale = scales.scale_of_counts(max(part.figures.questions for part in insights.buckets))
+    stacks: list[dict[str, float]] = [{**part.figures.outcomes} for part in insights.buckets]
     names = _outcome_names()
     return {
         "lines": scale.lines,
@@ -73,7 +73,7 @@ def _outcome_names() -> dict[str, str]:
 
 
 def _blocked(figures: list[Figures]) -> dict[str, Any]:
-    scale = geometry.scale_of_sums(max(each.blocked_seconds for each in figures))
+    scale = scales.scale_of_sums(max(each.blocked_seconds for each in figures))
     stacks: list[dict[str, float]] = [{"blocked": each.blocked_seconds} for each in figures]
     return {"lines": scale.lines, "parts": geometry.bars(stacks, scale)}
 
@@ -87,7 +87,7 @@ def _hours(hours: list[list[int]]) -> dict[str, Any]:
             {
                 "name": WEEKDAYS[day],
                 "short": WEEKDAYS_ABBR[day],
-                "y": geometry.text(geometry.ROW * (day + 0.5)),
+                "y": scales.text(geometry.ROW * (day + 0.5)),
                 "counts": counts,
                 "total": sum(counts),
             }
@@ -106,8 +106,8 @@ def _hour(spot: geometry.Spot) -> dict[str, Any]:
     return {"place": spot, "day": WEEKDAYS[spot.day], "until": spot.hour + 1}
 
 
-def _days_of(part: InStretch) -> str:
-    """A day, or from when to when."""
+def _days_of(part: BucketFigures) -> str:
+    """One day, or the first and the last."""
     if part.first_day == part.last_day:
         return _short(part.last_day)
     between = {"first": _short(part.first_day), "last": _short(part.last_day)}

@@ -1,4 +1,4 @@
-"""Insights as rows for spreadsheets and programs: names that stay, plain numbers, times in seconds."""
+"""Export of insights as rows: stable names, plain numbers, times in seconds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,16 +26,16 @@ def _summary(insights: Insights) -> list[Row]:
 def _time_to_answer(insights: Insights) -> list[Row]:
     return [
         {**_days(part), "median_seconds": part.figures.median, "p90_seconds": part.figures.p90}
-        for part in insights.stretches
+        for part in insights.buckets
     ]
 
 
 def _outcomes(insights: Insights) -> list[Row]:
-    return [{**_days(part), **part.figures.outcomes} for part in insights.stretches]
+    return [{**_days(part), **part.figures.outcomes} for part in insights.buckets]
 
 
 def _blocked(insights: Insights) -> list[Row]:
-    return [{**_days(part), "blocked_seconds": part.figures.blocked_seconds} for part in insights.stretches]
+    return [{**_days(part), "blocked_seconds": part.figures.blocked_seconds} for part in insights.buckets]
 
 
 def _days(part: Any) -> Row:
@@ -43,7 +43,7 @@ def _days(part: Any) -> Row:
 
 
 def _hours(insights: Insights) -> list[Row]:
-    """Weekdays as ISO 8601 counts them: 1 is Monday."""
+    """Weekdays as in ISO 8601: 1 is Monday."""
     return [
         {"weekday": day, "hour": hour, "questions": count}
         for day, counts in enumerate(insights.hours, 1)
@@ -73,13 +73,13 @@ def _people(insights: Insights) -> list[Row]:
 def _rooms(insights: Insights) -> list[Row]:
     return [
         {
-            "room": busy.room.slug,
-            "questions": busy.questions,
-            "median_seconds": busy.median,
-            "share_answered": busy.share_answered,
-            "blocked_seconds": busy.blocked_seconds,
+            "room": row.room.slug,
+            "questions": row.questions,
+            "median_seconds": row.median,
+            "share_answered": row.share_answered,
+            "blocked_seconds": row.blocked_seconds,
         }
-        for busy in insights.rooms
+        for row in insights.rooms
     ]
 
 

@@ -1,8 +1,7 @@
-"""What settled questions tell about a time: how many, how quickly answered, by whom, and what waiting cost.
+"""Figures of settled questions in a period: counts, time to answer, agents, people, blocked time.
 
-A question counts for the day on which it was settled. The time to answer is that of answers that people gave,
-on a page, in the terminal or through a key that names them: neither a default nor an expiry is somebody's
-answer, and a skip is none.
+A question counts for the day on which it was settled. The time to answer covers only answers that people
+gave, on a page, in the terminal or through a key that names them: not defaults, expiries and skips.
 """
 
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ BY_A_PERSON = ANSWERED & (
     Q(via__in=(Answer.Via.WEB, Answer.Via.TERMINAL)) | (Q(via=Answer.Via.API) & ~Q(person_name=""))
 )
 
-# What is asked for is what is shown: every further figure is one more look at every entry.
+# Only what is shown: every further figure is computed for every entry.
 SECONDS = Case(When(BY_A_PERSON, then=F("seconds")))
 MEDIAN: dict[str, Any] = {"median": Percentile(SECONDS, 0.5)}
 BLOCKED: dict[str, Any] = {"blocked_seconds": Sum("blocked_seconds")}
@@ -42,7 +41,7 @@ OUTCOMES = ("answered", "skipped", "asked_back", "expired", "withdrawn")
 
 @dataclass(frozen=True)
 class Figures:
-    """What is counted of some questions."""
+    """Counts and times of a group of questions."""
 
     answered: int = 0
     skipped: int = 0
@@ -50,7 +49,7 @@ class Figures:
     expired: int = 0
     withdrawn: int = 0
     blocked_seconds: float = 0.0
-    # The seconds within which half, and nine in ten, of the answers that people gave came.
+    # Seconds within which half, and nine in ten, of people's answers came.
     median: float | None = None
     p90: float | None = None
 
@@ -68,7 +67,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class InStretch:
+class BucketFigures:
     """One day, or one week of a long period."""
 
     first_day: date
@@ -77,7 +76,7 @@ class InStretch:
 
 
 @dataclass(frozen=True)
-class OfAgent:
+class AgentFigures:
     name: str
     questions: int
     median: float | None
@@ -85,8 +84,8 @@ class OfAgent:
 
 
 @dataclass(frozen=True)
-class OfPerson:
-    """Without a name: all who answered in a terminal, where nobody signs in."""
+class PersonFigures:
+    """An empty name stands for all answers in a terminal, where people do not sign in."""
 
     name: str
     answers: int
@@ -94,7 +93,7 @@ class OfPerson:
 
 
 @dataclass(frozen=True)
-class OfRoom:
+class RoomFigures:
     room: Room
     questions: int
     answered: int
@@ -111,24 +110,24 @@ class Insights:
     period: Period
     now: Figures
     before: Figures
-    stretches: list[InStretch]
-    # Seven days from Monday on, of 24 hours each: how many of the settled questions were asked then.
+    buckets: list[BucketFigures]
+    # Settled questions by the hour in which they were asked: seven days from Monday, 24 hours each.
     hours: list[list[int]]
-    agents: list[OfAgent]
-    people: list[OfPerson]
-    rooms: list[OfRoom]
+    agents: list[AgentFigures]
+    people: list[PersonFigures]
+    rooms: list[RoomFigures]
 
 
 def insights_of(rooms: Sequence[Room], period: Period) -> Insights:
-    """Everything about these rooms in as many queries as there are parts, however many entries there are."""
-    theirs = HistoryEntry.objects.filter(room__in=[room.pk for room in rooms]).order_by()
-    entries = theirs.filter(settled_at__gte=period.start, settled_at__lt=period.end)
-    now, before = _now_and_before(theirs, period)
+    """All figures of these rooms, in one query for each part."""
+    all_entries = HistoryEntry.objects.filter(room__in=[room.pk for room in rooms]).order_by()
+    entries = all_entries.filter(settled_at__gte=period.start, settled_at__lt=period.end)
+    now, before = _now_and_before(all_entries, period)
     return Insights(
         period,
         now,
         before,
-        _by_stretch(entries, period),
+        _by_bucket(entries, period),
         _by_hour(entries, period),
         _by_agent(entries),
         _by_person(entries),
@@ -136,18 +135,18 @@ def insights_of(rooms: Sequence[Room], period: Period) -> Insights:
     )
 
 
-def _now_and_before(theirs: Any, period: Period) -> tuple[Figures, Figures]:
-    both = theirs.filter(settled_at__gte=period.start_of_the_one_before, settled_at__lt=period.end)
+def _now_and_before(all_entries: Any, period: Period) -> tuple[Figures, Figures]:
+    both = all_entries.filter(settled_at__gte=period.previous_start, settled_at__lt=period.end)
     is_now = Case(When(settled_at__gte=period.start, then=Value(1)), default=Value(0))
     found = _figures(both.annotate(key=is_now))
     return found.get(1, Figures()), found.get(0, Figures())
 
 
-def _by_stretch(entries: Any, period: Period) -> list[InStretch]:
-    found = _figures(entries.annotate(key=period.stretch_of("settled_at")))
+def _by_bucket(entries: Any, period: Period) -> list[BucketFigures]:
+    found = _figures(entries.annotate(key=period.bucket_of("settled_at")))
     return [
-        InStretch(stretch.first_day, stretch.last_day, found.get(index, Figures()))
-        for index, stretch in enumerate(period.stretches)
+        BucketFigures(bucket.first_day, bucket.last_day, found.get(index, Figures()))
+        for index, bucket in enumerate(period.buckets)
     ]
 
 
@@ -157,32 +156,34 @@ def _by_hour(entries: Any, period: Period) -> list[list[int]]:
     return [[found.get(24 * day + hour, 0) for hour in range(24)] for day in range(7)]
 
 
-def _by_agent(entries: Any) -> list[OfAgent]:
+def _by_agent(entries: Any) -> list[AgentFigures]:
     counted = entries.values("agent_name").annotate(questions=Count("pk"), **MEDIAN, **BLOCKED)
-    agents = [OfAgent(row.pop("agent_name"), **row) for row in counted]
+    agents = [AgentFigures(row.pop("agent_name"), **row) for row in counted]
     return sorted(agents, key=lambda agent: (-agent.questions, agent.name))
 
 
-def _by_person(entries: Any) -> list[OfPerson]:
-    # Who has another name today is one person all the same; of who was deleted only the name is left.
-    gone = Case(When(user=None, then=F("person_name")), default=Value(""), output_field=CharField())
+def _by_person(entries: Any) -> list[PersonFigures]:
+    # A renamed person stays one person; of a deleted one only the name is left.
+    name_if_deleted = Case(
+        When(user=None, then=F("person_name")), default=Value(""), output_field=CharField()
+    )
     counted = (
         entries.filter(BY_A_PERSON)
-        .annotate(name_of_gone=gone)
-        .values("user_id", "name_of_gone")
+        .annotate(name_of_deleted=name_if_deleted)
+        .values("user_id", "name_of_deleted")
         .annotate(name=Max("person_name"), answers=Count("pk"), median=Percentile("seconds", 0.5))
     )
-    people = [OfPerson(row["name"], row["answers"], row["median"]) for row in counted]
+    people = [PersonFigures(row["name"], row["answers"], row["median"]) for row in counted]
     return sorted(people, key=lambda person: (-person.answers, person.name))
 
 
-def _by_room(entries: Any, rooms: Sequence[Room]) -> list[OfRoom]:
+def _by_room(entries: Any, rooms: Sequence[Room]) -> list[RoomFigures]:
     counted = entries.values("room_id").annotate(
         questions=Count("pk"), answered=Count("pk", filter=ANSWERED), **MEDIAN, **BLOCKED
     )
     by_id = {room.pk: room for room in rooms}
-    busy = [OfRoom(by_id[row.pop("room_id")], **row) for row in counted]
-    return sorted(busy, key=lambda of_room: (-of_room.questions, of_room.room.name))
+    found = [RoomFigures(by_id[row.pop("room_id")], **row) for row in counted]
+    return sorted(found, key=lambda row: (-row.questions, row.room.name))
 
 
 def _figures(keyed: Any) -> dict[Any, Figures]:

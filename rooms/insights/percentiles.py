@@ -1,6 +1,6 @@
-"""Percentiles, counted where the rows are: between two neighbours in proportion, NULL where there is nothing.
+"""Percentile aggregate for the ORM: interpolates between neighbours, NULL for no rows.
 
-PostgreSQL has them. SQLite is taught the same, as Django teaches it STDDEV and others.
+PostgreSQL has one. On SQLite it is registered as a Python function, as Django does with STDDEV and others.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ NAME_ON_SQLITE = "ASK_BRIDGE_PERCENTILE"
 
 
 class Percentile(Aggregate):
-    """`Percentile("seconds", 0.9)`: nine in ten rows have no more. Rows without a value do not count.
+    """`Percentile("seconds", 0.9)`: nine in ten rows have at most this value. NULLs do not count.
 
-    It takes no filter: what Django makes of one in a template of our own differs from version to version.
+    It supports no filter: Django versions differ in how they add one to a custom template.
     """
 
     function = "PERCENTILE_CONT"
@@ -24,14 +24,14 @@ class Percentile(Aggregate):
         super().__init__(expression, fraction=float(fraction))
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        taught = self.copy()
-        taught.function = NAME_ON_SQLITE
-        taught.template = "%(function)s(%(expressions)s, %(fraction)s)"
-        return taught.as_sql(compiler, connection, **context)
+        copy = self.copy()
+        copy.function = NAME_ON_SQLITE
+        copy.template = "%(function)s(%(expressions)s, %(fraction)s)"
+        return copy.as_sql(compiler, connection, **context)
 
 
 class _Percentile:
-    """The aggregate as the `sqlite3` module wants it."""
+    """The aggregate class for `sqlite3`."""
 
     def __init__(self) -> None:
         self._values: list[float] = []
@@ -48,12 +48,12 @@ class _Percentile:
             return None
         lower, rest = divmod(self._fraction * (len(values) - 1), 1)
         index = int(lower)
-        # Not by weights of both: two equal neighbours are exactly the percentile between them.
+        # Not a weighted sum of both, which may differ by rounding from two equal neighbours.
         step = values[min(index + 1, len(values) - 1)] - values[index]
         return values[index] + step * rest
 
 
-def teach_sqlite(connection: Any, **signal: Any) -> None:
-    """For every new connection."""
+def register_on_sqlite(connection: Any, **signal: Any) -> None:
+    """Receiver of `connection_created`."""
     if connection.vendor == "sqlite":
         connection.connection.create_aggregate(NAME_ON_SQLITE, 2, _Percentile)

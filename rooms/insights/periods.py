@@ -1,4 +1,4 @@
-"""A period of whole days up to today, by the clocks of the site's time zone, and its stretches."""
+"""A period of whole days up to today in the site's time zone, divided into buckets of days or weeks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from typing import Any
 from django.db.models import BigIntegerField, Case, F, Func, Value, When
 from django.utils import timezone
 
-# What one can choose, in days, and how many days one point or bar of a chart stands for: a phone has room for
+# Selectable periods in days, and the days of one bucket (a point or bar of a chart): a phone has room for
 # about fifty. A year is 52 whole weeks, so that no bar is low only because it has fewer days.
 STEPS = {7: 1, 30: 1, 90: 7, 364: 7}
 USUAL_DAYS = 30
 
 DAY_SECONDS = 86_400
 FIRST_DAY = date(1970, 1, 1)
-# From a Monday's midnight to the one at which clocks begin to count, a Thursday's.
+# From Monday's midnight to the Unix epoch, which was a Thursday.
 HOURS_BEFORE_FIRST_DAY = 3 * 24
-# Questions that were asked so long before the period begins are taken to be of the clock of then.
+# For questions asked longer before the period, the UTC offset of that time is used.
 LONGEST_OPEN = timedelta(days=366)
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """The days that one point or bar stands for."""
+class Bucket:
+    """The days of one point or bar."""
 
     first_day: date
     last_day: date
@@ -53,53 +53,53 @@ class Period:
         return self._midnight(self.today + timedelta(days=1))
 
     @property
-    def start_of_the_one_before(self) -> datetime:
+    def previous_start(self) -> datetime:
         return self._midnight(self.first_day - timedelta(days=self.days))
 
     def _midnight(self, day: date) -> datetime:
-        """Where the clocks skip it, zoneinfo gives the moment at which they do: the day begins then."""
+        """If the clocks skip midnight, zoneinfo returns the moment of the change: the day begins then."""
         return datetime.combine(day, time.min, tzinfo=self.zone)
 
-    # ---- stretches, counted back from today: only the first may be shorter than the others
+    # ---- buckets, counted back from today: only the first may be shorter than the others
 
     @property
     def step(self) -> int:
         return STEPS[self.days]
 
     @property
-    def stretches(self) -> list[Stretch]:
-        """All of them, oldest first, whether anything happened or not."""
+    def buckets(self) -> list[Bucket]:
+        """All of them, oldest first, also empty ones."""
         ends = [self.today - timedelta(days=back) for back in range(0, self.days, self.step)]
         length = timedelta(days=self.step - 1)
-        return [Stretch(max(end - length, self.first_day), end) for end in reversed(ends)]
+        return [Bucket(max(end - length, self.first_day), end) for end in reversed(ends)]
 
-    def stretch_of(self, field: str) -> Any:
-        """In a query: the index in `stretches` of the moment in this field."""
-        back = (Value((self.today - FIRST_DAY).days) - self._wall_clock(field) / DAY_SECONDS) / self.step
-        return Value(len(self.stretches) - 1, BigIntegerField()) - back
+    def bucket_of(self, field: str) -> Any:
+        """Query expression: the index in `buckets` of the time in this field."""
+        back = (Value((self.today - FIRST_DAY).days) - self._local_seconds(field) / DAY_SECONDS) / self.step
+        return Value(len(self.buckets) - 1, BigIntegerField()) - back
 
     def hour_of_week(self, field: str) -> Any:
-        """In a query: whole hours from Monday's midnight, 0 to 167, by the clock on the wall."""
-        return (self._wall_clock(field) / 3600 + HOURS_BEFORE_FIRST_DAY) % (7 * 24)
+        """Query expression: whole hours since Monday's midnight in local time, 0 to 167."""
+        return (self._local_seconds(field) / 3600 + HOURS_BEFORE_FIRST_DAY) % (7 * 24)
 
-    # ---- the clock on the wall
+    # ---- local time
 
-    def _wall_clock(self, field: str) -> Any:
-        """In a query: seconds as a clock on the wall counts them.
+    def _local_seconds(self, field: str) -> Any:
+        """Query expression: local time as seconds since 1970.
 
-        Django's own functions for dates are written in Python on SQLite: weeks and hours of 100,000 entries
-        took them 2.2 s, and this 0.25 s. A zone moves its clocks twice a year, and every database can add.
+        On SQLite Django's date functions are Python functions: weeks and hours of 100,000 entries took 2.2 s
+        with them, and 0.25 s with this. A zone changes its offset about twice a year, so a CASE suffices.
         """
-        *changes, (_, offset_now) = self._clock_changes()
+        *changes, (_, offset_now) = self._offset_changes()
         offset: Any = Value(offset_now, BigIntegerField())
         if changes:
             earlier = [When(**{f"{field}__lt": until}, then=Value(seconds)) for until, seconds in changes]
             offset = Case(*earlier, default=offset, output_field=BigIntegerField())
         return Epoch(F(field)) + offset
 
-    def _clock_changes(self) -> Iterator[tuple[datetime, int]]:
-        """Until when clocks had which offset from UTC, in seconds; the last is that of the end."""
-        moment = (self.start_of_the_one_before - LONGEST_OPEN).astimezone(UTC)
+    def _offset_changes(self) -> Iterator[tuple[datetime, int]]:
+        """Pairs of a moment and the UTC offset in seconds up to it; the last is that of the end."""
+        moment = (self.previous_start - LONGEST_OPEN).astimezone(UTC)
         end = self.end.astimezone(UTC)
         while moment < end:
             later = min(moment + timedelta(days=1), end)
@@ -109,7 +109,7 @@ class Period:
         yield end, self._offset(end)
 
     def _change_between(self, before: datetime, after: datetime) -> datetime:
-        """The first second of the new time."""
+        """The first second with the new offset."""
         while after - before > timedelta(seconds=1):
             middle = before + timedelta(seconds=(after - before) // timedelta(seconds=2))
             if self._offset(middle) == self._offset(before):
@@ -124,13 +124,13 @@ class Period:
 
 
 class Epoch(Func):
-    """Whole seconds since 1970 in UTC."""
+    """Query expression: whole seconds since 1970 in UTC."""
 
     output_field = BigIntegerField()
     template = "FLOOR(EXTRACT(EPOCH FROM %(expressions)s))::bigint"
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        # Once for this template, once for the parameters of the whole query.
+        # %s is escaped twice: for this template, and for the parameters of the whole query.
         return self.as_sql(
             compiler, connection, **context, template="CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
         )

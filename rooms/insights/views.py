@@ -1,4 +1,4 @@
-"""The Insights pages: of all rooms that somebody may see, and of one; and the same to take away."""
+"""The Insights pages, of all visible rooms and of one room, and their exports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +12,16 @@ from django.utils.translation import gettext, pgettext
 from django.views.decorators.http import require_safe
 
 from rooms import access
-from rooms.insights import charts as drawings
 from rooms.insights import export as insights_export
 from rooms.insights import geometry
+from rooms.insights.charts import charts_of
 from rooms.insights.figures import Figures, Insights, insights_of
 from rooms.insights.periods import STEPS, USUAL_DAYS, Period
 from rooms.models import Room
 from rooms.rendering import humanize
 from rooms.web import base_context, page
 
-# As many rows of a table as one reads at a glance; all of them are in the export.
+# Rows of a table that can be read at a glance; the export has all of them.
 ROWS_SHOWN = 12
 
 
@@ -32,7 +32,7 @@ ROWS_SHOWN = 12
 @require_safe
 def overall(request: HttpRequest) -> HttpResponse:
     if slug := request.GET.get("room"):
-        # The form chose one: it has an address of its own.
+        # The form chose a room, which has its own URL.
         room = access.room_for(request.user, slug)
         address = reverse("ask_bridge:room-insights", args=(room.slug,))
         return redirect(f"{address}?{urlencode({'days': _days(request)})}")
@@ -59,7 +59,7 @@ def _page(request: HttpRequest, room: Room | None) -> HttpResponse:
         "dates": _dates(insights),
         "query": urlencode({"days": period.days} | ({"room": room.slug} if room else {})),
         "tiles": _tiles(insights),
-        **(drawings.of(insights) if insights.now.questions else {}),
+        **(charts_of(insights) if insights.now.questions else {}),
         "agents": _shown(insights.agents, "questions"),
         "people": _shown(insights.people, "answers"),
         "busy_rooms": _shown(insights.rooms, "questions"),
@@ -68,7 +68,7 @@ def _page(request: HttpRequest, room: Room | None) -> HttpResponse:
 
 
 def _days(request: HttpRequest) -> int:
-    """Of the choices on offer, else the usual one."""
+    """One of the selectable periods, by default USUAL_DAYS."""
     return {str(days): days for days in STEPS}.get(request.GET.get("days", ""), USUAL_DAYS)
 
 
@@ -98,7 +98,7 @@ def _dates(insights: Insights) -> str:
 
 
 def _shown(rows: Sequence[Any], count: str) -> dict[str, Any]:
-    """The first of them, the largest first, each with its share of the largest."""
+    """The first rows, each with its share of the largest."""
     shown = [
         {"row": row, "share": geometry.percent(getattr(row, count) / getattr(rows[0], count))}
         for row in rows[:ROWS_SHOWN]
@@ -125,7 +125,7 @@ def _blocked(figures: Figures) -> float | None:
 
 
 def _tile(name: str, now: Any, before: Any, words: Any) -> dict[str, Any]:
-    """A number and how it was before, as sentences: what is better is for the reader to say."""
+    """A number and its change as a sentence, without judging which direction is better."""
     shown = "–" if now is None else words(now)
     if now is None or before is None:
         return {"name": name, "value": shown, "trend": "", "said": ""}
@@ -143,7 +143,7 @@ def _tile(name: str, now: Any, before: Any, words: Any) -> dict[str, Any]:
     }
 
 
-# ---- to take away ----------------------------------------------------------------------------------------
+# ---- exports ---------------------------------------------------------------------------------------------
 
 
 @page
@@ -173,7 +173,7 @@ def export_json(request: HttpRequest) -> HttpResponse:
 
 
 def _exported(request: HttpRequest) -> tuple[str, Insights, Room | None]:
-    """Which chart, if only one, its numbers, and the room, if only one."""
+    """The chart (empty for all), the figures, and the room (None for all)."""
     chart = request.GET.get("chart", "")
     if chart and chart not in insights_export.CHARTS:
         raise Http404("There is no such chart.")

@@ -21,12 +21,12 @@ from rooms.conf import setting
 from rooms.contract import problems
 from rooms.db.pool import in_database
 from rooms.db.transactions import in_batches
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events
 from rooms.live.connections import AnswerWait, Connection, Viewer
 from rooms.models import AgentKey, Question, Room
 from rooms.notifications import outbox, planner
-from rooms.notifications.delivery import Courier
+from rooms.notifications.delivery import DeliveryWorker
 from rooms.people import presence
 
 logger = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class Hub:
         self._streams: Counter[Any] = Counter()
         self._announcing: set[asyncio.Task[None]] = set()
         self._layer_is_down = False
-        self._courier = Courier()
+        self._delivery_worker = DeliveryWorker()
 
     # ---- start and stop
 
@@ -164,7 +164,7 @@ class Hub:
         self.is_closing = True
         for task in self._tasks:
             task.cancel()
-        await self._courier.leave()
+        await self._delivery_worker.stop()
         for _ in range(CLOSE_SECONDS * 100):
             connections = self._connections()
             if not connections:
@@ -369,7 +369,7 @@ class Hub:
         await in_database(writer.catch_up)
 
     async def _recall(self) -> None:
-        await in_database(recall.catch_up)
+        await in_database(earlier_answers.catch_up)
 
     async def _look_again(self) -> None:
         if self._waits:
@@ -407,7 +407,7 @@ class Hub:
         await in_database(planner.read)
 
     async def _send_notices(self) -> None:
-        await self._courier.go_round()
+        await self._delivery_worker.send_due()
 
     async def _forget_notices(self) -> None:
         await in_database(outbox.forget_old)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from rooms import access, lifecycle
 from rooms.access import locks
 from rooms.contract import problems
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events, streams
 from rooms.live.exchange import STREAM_HEADERS
 from rooms.live.hub import SWEEP_SECONDS
@@ -79,7 +79,7 @@ def sweep_on_request(**signal: Any) -> None:
     try:
         lifecycle.sweep()
         writer.catch_up(READ_SECONDS)
-        recall.catch_up(READ_SECONDS)
+        earlier_answers.catch_up(READ_SECONDS)
     except DatabaseError as error:
         # The request itself must not fail for it.
         logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -1,1 +1,1 @@
-"""Notifications beyond the page: planned per person, queued in the outbox, sent by channels."""
+"""Notifications outside of the page: planned per recipient, queued in the outbox, sent by channels."""

@@ -1,7 +1,7 @@
-"""What a notice says, for whichever way it goes: a headline, a text, a link.
+"""The text of a notification, the same for all channels: title, body, link.
 
-All of it is plain text. Agents wrote most of it, so nothing here may become markup, a header or a command on
-the other side: each way escapes it as its own format needs.
+All of it is plain text. Agents wrote most of it, so it must never become markup, a header or a command at the
+receiver: each channel escapes it as its own format needs.
 """
 
 import unicodedata
@@ -22,14 +22,14 @@ TITLE_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
-class Letter:
-    """One notice in the words of one language."""
+class Content:
+    """The text of one notification in one language."""
 
     kind: Notice.Kind
     title: str
     body: str
     path: str
-    # The card of the question, so that what follows replaces what came before; of a test itself.
+    # Of the question's card, so that a later notification replaces an earlier one; of a test its own id.
     tag: str
     options: tuple[str, ...] = ()
     agent: str = ""
@@ -44,31 +44,37 @@ class Letter:
         return self.kind == Notice.Kind.SETTLED
 
 
-def letter_about(kind: Notice.Kind, question: Question) -> Letter:
-    """In the language that is active."""
+def content_of(notice: Notice) -> Content:
+    """In the active language."""
+    if notice.question:
+        return content_about(Notice.Kind(notice.kind), notice.question)
+    return test_content(notice.pk, notice.webhook.room if notice.webhook else None)
+
+
+def content_about(kind: Notice.Kind, question: Question) -> Content:
+    """In the active language."""
     card = Card(question)
-    named = {"room": question.room.name, "agent": question.agent_name}
     first = card.prompts[0]
     topic = first.header or gettext("Question")
     title = f"{topic} · {question.room.name}"
     if kind == Notice.Kind.ESCALATED:
         title = gettext("Nobody has answered: %(title)s") % {"title": title}
     body = card.outcome if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
-    return Letter(
+    return Content(
         kind=kind,
         title=one_line(title, TITLE_CHARACTERS),
         body=one_line(body, BODY_CHARACTERS),
         path=reverse("ask_bridge:question", args=(question.room.slug, question.pk)),
         tag=f"card-{question.pk}",
         options=tuple(one_line(option.text, TITLE_CHARACTERS) for option in first.options),
-        agent=one_line(named["agent"], TITLE_CHARACTERS),
-        room=one_line(named["room"], TITLE_CHARACTERS),
+        agent=one_line(question.agent_name, TITLE_CHARACTERS),
+        room=one_line(question.room.name, TITLE_CHARACTERS),
     )
 
 
-def letter_to_try(notice_id: str, room: Room | None) -> Letter:
-    """What somebody sends to see whether it arrives."""
-    return Letter(
+def test_content(notice_id: str, room: Room | None) -> Content:
+    """The text of a test notification."""
+    return Content(
         kind=Notice.Kind.TEST,
         title=gettext("Test from Ask Bridge"),
         body=gettext("This is how a question of an agent will reach you."),
@@ -79,7 +85,7 @@ def letter_to_try(notice_id: str, room: Room | None) -> Letter:
 
 
 def one_line(text: str, length: int) -> str:
-    """Without line breaks and other characters that steer instead of being read."""
+    """Without line breaks and control characters."""
     visible = "".join(
         " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text
     )

@@ -1,4 +1,4 @@
-"""Sends notices from a process with an event loop: the database in its few threads, the network in others."""
+"""Delivery worker of a server process: database work in the pool of `in_database`, network in own threads."""
 
 import asyncio
 import logging
@@ -12,66 +12,68 @@ from rooms.notifications import outbox, safe_http
 
 logger = logging.getLogger(__name__)
 
-# For a whole delivery. `outgoing` ends after 10 seconds by itself, except while the system looks for a host;
-# a mail server may say a word now and then. Well before the lease ends.
-HAND_SECONDS = 15
+# For a whole delivery. `safe_http` ends after 10 seconds, except during a DNS lookup; a mail server may send
+# a byte now and then. Well before the lease expires.
+DELIVERY_SECONDS = 15
 TOO_SLOW = gettext_noop("It took too long.")
-# A process that stops lets what is on its way arrive, but not for longer than anybody waits for it.
-LEAVE_SECONDS = 1
+# A stopping process lets deliveries in flight finish, but not for longer than a restart should take.
+STOP_SECONDS = 1
 
 
-class Courier:
-    """One for each process. A slow receiver delays only itself."""
+class DeliveryWorker:
+    """One for each process. A slow receiver delays only its own notices."""
 
     def __init__(self) -> None:
-        self._in_flight: dict[asyncio.Task[None], outbox.Parcel] = {}
+        self._in_flight: dict[asyncio.Task[None], outbox.Delivery] = {}
 
-    async def go_round(self) -> None:
-        """Send what is due, and whatever becomes due meanwhile; returns when nothing is in flight."""
+    async def send_due(self) -> None:
+        """Send due notices, also those that become due meanwhile; returns when nothing is in flight."""
         while True:
             free = outbox.THREADS - len(self._in_flight)
-            for parcel in await in_database(outbox.take, free, list(self._in_flight.values())):
-                self._in_flight[asyncio.create_task(self._carry(parcel))] = parcel
+            for delivery in await in_database(outbox.claim, free, list(self._in_flight.values())):
+                self._in_flight[asyncio.create_task(self._deliver(delivery))] = delivery
             if not self._in_flight:
                 return
-            # As soon as one is over the next begins; nothing waits for those that are slow.
+            # The next one begins as soon as one is finished; slow ones do not hold up the others.
             await asyncio.wait(
                 list(self._in_flight),
-                timeout=outbox.LOOK_FOR_MORE_SECONDS,
+                timeout=outbox.POLL_SECONDS,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            self._in_flight = {task: parcel for task, parcel in self._in_flight.items() if not task.done()}
+            self._in_flight = {
+                task: delivery for task, delivery in self._in_flight.items() if not task.done()
+            }
 
-    async def _carry(self, parcel: outbox.Parcel) -> None:
+    async def _deliver(self, delivery: outbox.Delivery) -> None:
         try:
-            problem = await _in_own_thread(parcel)
-            await in_database(outbox.note, parcel, problem)
+            problem = await _in_own_thread(delivery)
+            await in_database(outbox.record, delivery, problem)
         except Exception:
-            # Its lease runs out, and it is sent again with the same id.
-            logger.exception("Could not note what came of notice %s", parcel.notice.pk)
+            # Its lease expires, and it is sent again with the same id.
+            logger.exception("Could not record the result of notice %s", delivery.notice.pk)
 
-    async def leave(self) -> None:
-        """What has not arrived by now is sent again by whoever comes next, with the same id."""
+    async def stop(self) -> None:
+        """Wait briefly; unfinished deliveries are repeated by the next process, with the same id."""
         if self._in_flight:
-            await asyncio.wait(list(self._in_flight), timeout=LEAVE_SECONDS)
+            await asyncio.wait(list(self._in_flight), timeout=STOP_SECONDS)
 
 
-async def _in_own_thread(parcel: outbox.Parcel) -> Exception | None:
-    """Not in a pool: Python would wait for its threads before it ends, however long a receiver takes."""
+async def _in_own_thread(delivery: outbox.Delivery) -> Exception | None:
+    """Not in a pool: at exit Python would wait for its threads, however long a receiver takes."""
     loop = asyncio.get_running_loop()
-    sent: asyncio.Future[Exception | None] = loop.create_future()
+    result: asyncio.Future[Exception | None] = loop.create_future()
 
-    def tell(problem: Exception | None) -> None:
-        if not sent.done():
-            sent.set_result(problem)
+    def finish(problem: Exception | None) -> None:
+        if not result.done():
+            result.set_result(problem)
 
     def send() -> None:
-        problem = outbox.send(parcel)
-        with suppress(RuntimeError):  # the process has ended meanwhile
-            loop.call_soon_threadsafe(tell, problem)
+        problem = outbox.send(delivery)
+        with suppress(RuntimeError):  # the event loop was closed meanwhile
+            loop.call_soon_threadsafe(finish, problem)
 
     Thread(target=send, name="ask-bridge-notices", daemon=True).start()
     try:
-        return await asyncio.wait_for(sent, HAND_SECONDS)
+        return await asyncio.wait_for(result, DELIVERY_SECONDS)
     except TimeoutError:
         return safe_http.Unreachable(TOO_SLOW)

@@ -1,12 +1,15 @@
-"""Who is to hear of what, and when: turns what happens in rooms into rows of the outbox.
+"""Notification planner: turns changes of questions into rows of the outbox.
 
-A reader in the background, like the history: neither an ask nor a click waits for it. Each row is made once,
-by the constraint on question, receiver and kind; `outbox.py` sends it when it is due, if it is true then.
+It follows every room in the background, like the history: neither an ask nor an answer waits for it. The
+constraint on question, target and kind makes each row unique. `outbox.py` sends a row when it is due, unless
+it is outdated by then.
 """
 
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -18,43 +21,38 @@ from django.utils.translation import gettext_noop
 
 from rooms.db.compiled import Select
 from rooms.lifecycle import may_decide
-from rooms.models import (
-    Membership,
-    Notice,
-    NoticePreferences,
-    NoticeRule,
-    PushSubscription,
-    Question,
-    Room,
-    Webhook,
-)
+from rooms.models import Membership, Notice, Question, Room
 from rooms.models.notifications import OFF
-from rooms.notifications.rules import Wishes, wishes_of
+from rooms.notifications.channels.channel import People, Recipient
+from rooms.notifications.channels.registry import CHANNELS, personal_channels
+from rooms.notifications.rules import Rules, rules_for
 from rooms.permissions import permissions
 from rooms.timeline.change_feed import News, changed, news_for
 
 logger = logging.getLogger(__name__)
 
 READER = "notices"
-# What was asked longer ago is no news, even to a reader that was away.
+# Older questions are not announced, even if no process ran for longer.
 NEWS_AGE = timedelta(days=1)
 
-# What says who is to hear of a question: not what it asks, which is most of it.
+# Only what decides about recipients: the prompts are most of a question's size.
 READ_FIELDS = ("room_id", "status", "asked_at", "settled_at", "care", "escalates_at")
 CHANGED = Select(lambda room, after, to: changed(room, after, to).only(*READ_FIELDS))
 
-Kind, Channel = Notice.Kind, Notice.Channel
+SETTLED_FIRST = gettext_noop("It was settled before this was due.")
+
+Kind = Notice.Kind
 
 
 def read() -> None:
-    """Take what is new in every room; any number of processes may do so at once."""
+    """Plan notices for all changes since the last call; any number of processes may run this at once."""
     for news in news_for(READER):
         try:
             _read(news)
         except DatabaseError:
             raise
-        except Exception:  # a portal's own rules may fail: not the business of other rooms
-            logger.exception("Could not read what is new in room %s; again soon", news.room.slug)
+        except Exception:  # a portal's own permission rules may fail; other rooms must not suffer
+            logger.exception("Could not plan notifications of room %s; retrying soon", news.room.slug)
 
 
 def _read(news: News) -> None:
@@ -65,7 +63,7 @@ def _read(news: News) -> None:
     waiting = [question for question in questions if question.is_open]
     settled = [question for question in questions if not question.is_open]
     asked = [question for question in waiting if question.asked_at > now - NEWS_AGE]
-    # That nobody answered is news however long ago it was asked.
+    # An escalation is announced however long ago the question was asked.
     escalated = [question for question in waiting if question.was_escalated]
     rows = [*_asked_rows(news.room, asked), *_escalated_rows(news.room, escalated)]
 
@@ -78,187 +76,123 @@ def _read(news: News) -> None:
 
 
 def _insert(rows: Iterable[Notice]) -> None:
-    # A question comes by at each of its changes: what is there already stays as it is.
+    # A question is read again at each of its changes: existing rows stay as they are.
     Notice.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-# ---- asked -----------------------------------------------------------------------------------------------
+# ---- asked and escalated ---------------------------------------------------------------------------------
 
 
 def _asked_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    # Mostly all are told already: an agent that comes and goes is no reason to look for people.
-    untold = _untold(questions, Kind.ASKED)
-    if not untold:
-        return
-    people = _who_may_want(room)
-    wishes = wishes_of(people, [room]) if people else None
-    devices = list(PushSubscription.objects.filter(user__in=people)) if people else []
-    webhooks = WEBHOOKS.all(room=room.pk)
-    for question in untold:
-        if wishes:
-            yield from _rows_for_people(Kind.ASKED, question, wishes, people, devices)
-        for webhook in webhooks:
-            if webhook.created_at <= question.asked_at:
-                due_at = question.asked_at + timedelta(minutes=webhook.after_minutes)
-                yield webhook_row(Kind.ASKED, question, webhook, due_at)
-
-
-def _untold(questions: list[Question], kind: Notice.Kind) -> list[Question]:
-    """Those of which nobody was told yet: a question is told once, as it was when it was news."""
-    if not questions:
-        return []
-    told = Notice.objects.filter(question__in=questions, kind=kind).order_by()
-    known = set(told.values_list("question_id", flat=True).distinct())
-    return [question for question in questions if question.pk not in known]
-
-
-def _who_may_want(room: Room) -> dict[Any, Any]:
-    """People who have a way to be told of this room, by their keys: few, however many may see it."""
-    is_inside_known = permissions().knows_by_membership and not room.is_open
-    wanting = WANTING_INSIDE if is_inside_known else WANTING
-    return {user.pk: user for user in wanting.all(room=room.pk)}
-
-
-def _wanting(room: Any) -> "QuerySet[Any]":
-    mails = NoticePreferences.objects.exclude(mail=OFF).values("user")
-    mails_of_room = NoticeRule.objects.filter(room=room).exclude(mail=None).exclude(mail=OFF).values("user")
-    wanting = Q(pk__in=PushSubscription.objects.values("user")) | Q(pk__in=mails) | Q(pk__in=mails_of_room)
-    return get_user_model()._default_manager.filter(wanting)
-
-
-def _inside(room: Any) -> Q:
-    """Spares reading everybody: `wishes_of` knows exactly who may see the room."""
-    inside = Q(pk__in=Membership.objects.filter(room=room).values("user"))
-    try:
-        get_user_model()._meta.get_field("is_superuser")
-    except FieldDoesNotExist:  # a user model of the portal's own
-        return inside
-    return inside | Q(is_superuser=True)
-
-
-def _rows_for_people(
-    kind: Notice.Kind,
-    question: Question,
-    wishes: Wishes,
-    people: dict[Any, Any],
-    devices: Iterable[PushSubscription],
-) -> Iterator[Notice]:
-    def due_at(user_id: Any, channel: str) -> datetime | None:
-        minutes = wishes.minutes(user_id, question.room_id, channel)
-        if minutes == OFF:
-            return None
-        # Managers may have no vote, but look after those who have one.
-        if kind == Kind.ESCALATED:
-            return wishes.free_at(user_id, timezone.now(), kind)
-        # Who cannot decide it yet need not hear of it.
-        if not may_decide(question, people[user_id]):
-            return None
-        return wishes.free_at(user_id, question.asked_at + timedelta(minutes=minutes), kind)
-
-    for device in devices:
-        # Who adds a device while a question waits has just seen it.
-        is_known = device.created_at <= question.asked_at or kind == Kind.ESCALATED
-        if is_known and (at := due_at(device.user_id, "push")):
-            yield push_row(kind, question, device, at)
-    for user_id, user in people.items():
-        if address_of(user) and (at := due_at(user_id, "mail")):
-            yield mail_row(kind, question, user, at)
-
-
-def address_of(user: Any) -> str:
-    """Where this person gets mail; nothing where the portal knows no address."""
-    return str(getattr(user, user.get_email_field_name(), "") or "")
-
-
-WEBHOOKS = Select(lambda room: Webhook.objects.filter(room=room, is_enabled=True, on_asked=True))
-WANTING = Select(_wanting)
-WANTING_INSIDE = Select(lambda room: _wanting(room).filter(_inside(room)))
-
-
-# ---- escalated -------------------------------------------------------------------------------------------
+    # Mostly all are announced already: a change such as an agent's reconnect must not query people.
+    if new := _not_announced(questions, Kind.ASKED):
+        yield from _rows(Kind.ASKED, room, new, _people_who_may_want(room))
 
 
 def _escalated_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    """The managers of the room, at once, for what nobody answered in time."""
-    untold = _untold(questions, Kind.ESCALATED)
-    if not untold:
-        return
-    people = {user.pk: user for user in permissions().managers(room)}
-    wishes = wishes_of(people, [room])
-    devices = list(PushSubscription.objects.filter(user__in=people))
-    webhooks = WEBHOOKS.all(room=room.pk)
-    for question in untold:
-        yield from _rows_for_people(Kind.ESCALATED, question, wishes, people, devices)
-        for webhook in webhooks:
-            yield webhook_row(Kind.ESCALATED, question, webhook, timezone.now())
+    """For the managers of the room, at once."""
+    if new := _not_announced(questions, Kind.ESCALATED):
+        managers = {user.pk: user for user in permissions().managers(room)}
+        yield from _rows(Kind.ESCALATED, room, new, managers)
+
+
+def _not_announced(questions: list[Question], kind: Notice.Kind) -> list[Question]:
+    """Those without a notice of this kind: each question is announced once."""
+    if not questions:
+        return []
+    announced = Notice.objects.filter(question__in=questions, kind=kind).order_by()
+    known = set(announced.values_list("question_id", flat=True).distinct())
+    return [question for question in questions if question.pk not in known]
+
+
+def _rows(kind: Notice.Kind, room: Room, questions: list[Question], people: People) -> Iterator[Notice]:
+    rules = rules_for(people, [room]) if people else None
+    recipients = [one for channel in CHANNELS.values() for one in channel.recipients(room, people)]
+    for question in questions:
+        for recipient in recipients:
+            # A person who adds a device while a question waits has just seen it on the page.
+            if kind == Kind.ASKED and recipient.created_at and recipient.created_at > question.asked_at:
+                continue
+            if due_at := _due_at(kind, question, recipient, people, rules):
+                yield recipient.notice(kind, question, due_at)
+
+
+def _due_at(
+    kind: Notice.Kind, question: Question, recipient: Recipient, people: People, rules: Rules | None
+) -> datetime | None:
+    """When the notice is due; None for no notice."""
+    is_escalated = kind == Kind.ESCALATED
+    if recipient.user_id is None or rules is None:
+        delay = timedelta(minutes=recipient.delay_minutes)
+        return timezone.now() if is_escalated else question.asked_at + delay
+    minutes = rules.minutes(recipient.user_id, question.room_id, recipient.channel)
+    # Managers get escalations even if they may not vote. Otherwise only people who can decide are notified.
+    if minutes == OFF or not (is_escalated or may_decide(question, people[recipient.user_id])):
+        return None
+    at = timezone.now() if is_escalated else question.asked_at + timedelta(minutes=minutes)
+    return rules.after_quiet_hours(recipient.user_id, at, kind)
+
+
+# ---- who may want a notice -------------------------------------------------------------------------------
+
+
+def _people_who_may_want(room: Room) -> People:
+    """People with a channel for this room: usually few of those who may see it."""
+    is_inside_known = permissions().knows_by_membership and not room.is_open
+    users = MEMBERS_WHO_MAY_WANT if is_inside_known else USERS_WHO_MAY_WANT
+    return {user.pk: user for user in users.all(room=room.pk)}
+
+
+def _users_who_may_want(room: Any) -> "QuerySet[Any]":
+    wanting = reduce(or_, [channel.users_who_may_want(room) for channel in personal_channels()])
+    return get_user_model()._default_manager.filter(wanting)
+
+
+def _members(room: Any) -> Q:
+    """Spares loading people outside of the room; `rules_for` decides exactly who may see it."""
+    members = Q(pk__in=Membership.objects.filter(room=room).values("user"))
+    try:
+        get_user_model()._meta.get_field("is_superuser")
+    except FieldDoesNotExist:  # a user model of the portal's own
+        return members
+    return members | Q(is_superuser=True)
+
+
+USERS_WHO_MAY_WANT = Select(_users_who_may_want)
+MEMBERS_WHO_MAY_WANT = Select(lambda room: _users_who_may_want(room).filter(_members(room)))
 
 
 # ---- settled ---------------------------------------------------------------------------------------------
 
-SETTLED_FIRST = gettext_noop("It was settled before this was due.")
-
 
 def _settle(room: Room, questions: list[Question]) -> None:
-    """What nobody was told of yet stays unsaid; whoever was told hears that it is over."""
+    """Cancel notices that were not attempted yet; announce the outcome to recipients of the others."""
     now = timezone.now()
-    told = Notice.objects.filter(question__in=questions, kind__in=(Kind.ASKED, Kind.ESCALATED))
-    told.waiting().filter(attempts=0).update(cancelled_at=now, last_error=SETTLED_FIRST)
+    announced = Notice.objects.filter(question__in=questions, kind__in=(Kind.ASKED, Kind.ESCALATED))
+    announced.waiting().filter(attempts=0).update(cancelled_at=now, last_error=SETTLED_FIRST)
     settled = {question.pk: question for question in questions}
     rows = []
-    # A mail stays a mail: a second one would only be noise.
-    for notice in (
-        told.filter(attempts__gt=0).exclude(channel=Channel.MAIL).select_related("webhook", "subscription")
-    ):
-        question = settled[notice.question_id or ""]
-        if notice.subscription and is_still_theirs(notice):
-            rows.append(push_row(Kind.SETTLED, question, notice.subscription, now))
-        elif notice.webhook and notice.webhook.on_settled:
-            rows.append(webhook_row(Kind.SETTLED, question, notice.webhook, now))
-    for webhook in Webhook.objects.filter(room=room, is_enabled=True, on_asked=False, on_settled=True):
-        for question in questions:
-            if question.settled_at and webhook.created_at <= question.settled_at > now - NEWS_AGE:
-                rows.append(webhook_row(Kind.SETTLED, question, webhook, now))
+    attempted = announced.filter(attempts__gt=0, channel__in=CHANNELS)
+    for notice in attempted.select_related(*_receivers()):
+        if recipient := CHANNELS[notice.channel].recipient_of_outcome(notice):
+            rows.append(recipient.notice(Kind.SETTLED, settled[notice.question_id or ""], now))
+    for channel in CHANNELS.values():
+        for recipient in channel.recipients_of_outcomes_only(room):
+            rows += [
+                recipient.notice(Kind.SETTLED, question, now)
+                for question in questions
+                if _is_settled_since(recipient.created_at, question, now)
+            ]
     _insert(rows)
 
 
-def is_still_theirs(notice: Notice) -> bool:
-    """Whether the device still belongs to whom this was meant for; others may sign in with a browser."""
-    return notice.subscription is not None and notice.subscription.user_id == notice.user_id
+def _receivers() -> list[str]:
+    return [channel.receiver_field for channel in CHANNELS.values() if channel.receiver_field]
 
 
-# ---- rows ------------------------------------------------------------------------------------------------
-
-
-def push_row(
-    kind: Notice.Kind, question: Question | None, device: PushSubscription, due_at: datetime
-) -> Notice:
-    return _row(kind, question, Channel.PUSH, device.pk, due_at, user_id=device.user_id, subscription=device)
-
-
-def mail_row(kind: Notice.Kind, question: Question | None, user: Any, due_at: datetime) -> Notice:
-    return _row(kind, question, Channel.MAIL, user.pk, due_at, user=user)
-
-
-def webhook_row(
-    kind: Notice.Kind, question: Question | None, webhook: Webhook, due_at: datetime, user: Any = None
-) -> Notice:
-    return _row(kind, question, Channel.WEBHOOK, webhook.pk, due_at, webhook=webhook, user=user)
-
-
-def _row(
-    kind: Notice.Kind,
-    question: Question | None,
-    channel: Notice.Channel,
-    receiver: Any,
-    due_at: datetime,
-    **fields: Any,
-) -> Notice:
-    return Notice(
-        kind=kind,
-        question=question,
-        channel=channel,
-        target=f"{channel}:{receiver}",
-        due_at=due_at,
-        next_attempt_at=due_at,
-        **fields,
-    )
+def _is_settled_since(created_at: datetime | None, question: Question, now: datetime) -> bool:
+    """Settled recently, and after the recipient was added."""
+    settled_at = question.settled_at
+    if settled_at is None or settled_at <= now - NEWS_AGE:
+        return False
+    return created_at is None or created_at <= settled_at

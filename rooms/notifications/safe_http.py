@@ -1,9 +1,9 @@
-"""The one way out: HTTP to addresses that people gave us, and never into our own network.
+"""HTTP client for URLs that users chose, protected against server-side request forgery (SSRF).
 
-A manager of a room, or anybody with a browser, chooses where we send something. So a host name is resolved
-once, every address behind it has to be a public one or explicitly allowed, and the connection goes to exactly
-that address: a name that points elsewhere a moment later gains nothing. Redirects are not followed, and who
-answers slowly or without end is left.
+A manager of a room, or any user with a browser, chooses where the site sends something. So a host name is
+resolved once, each of its addresses has to be public or explicitly allowed, and the connection goes to
+exactly that address: changing the DNS record afterwards (DNS rebinding) has no effect. Redirects are not
+followed, and slow or endless responses are cut off.
 """
 
 import socket
@@ -25,23 +25,23 @@ from rooms.conf import setting
 from rooms.models.notifications import HOST_LENGTH
 
 PORTS = {"http": 80, "https": 443}
-# To connect, and for each silence.
+# To connect, and for each read.
 TIMEOUT_SECONDS = 5
-# For everything together, however many addresses a host has and however slowly the bytes drip: well within
-# the lease of a notice.
+# For the whole request, however many addresses a host has and however slowly it sends: well within the lease
+# of a notice.
 DEADLINE_SECONDS = 10
-# Enough for the sentence in which a service says what is wrong; nobody reads more.
+# Enough for an error message.
 REPLY_BYTES = 4096
-
-SAID_CHARACTERS = 200
-# Whoever asks us to wait longer than this is asked again all the same.
-LONGEST_WISH_SECONDS = 6 * 3600
+# Of the response, in an error message: one or two lines on a page.
+SHOWN_CHARACTERS = 200
+# A longer Retry-After counts as this.
+LONGEST_RETRY_AFTER_SECONDS = 6 * 3600
 
 # Not public although `ipaddress` of some Python version says so, or although the range is.
 NOT_PUBLIC = [
     ip_network(network)
     for network in (
-        # An IPv4 address inside an IPv6 one, which routers on the way may take out again: compatible, SIIT,
+        # An IPv4 address inside an IPv6 one, which routers may translate back: compatible, SIIT,
         # NAT64 (well-known and local), 6to4, Teredo.
         *("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
         # Site-local before ULA, SRv6, discard, documentation, the relays of 6to4.
@@ -49,7 +49,7 @@ NOT_PUBLIC = [
         # IETF protocols, with the metadata of Oracle (192.0.0.192); shared by providers, with that of Alibaba
         # (100.100.100.200).
         *("192.0.0.0/24", "100.64.0.0/10"),
-        # Public ranges that mean the own network inside a cloud: of Azure, and the services of IBM.
+        # Public ranges that are internal inside a cloud: of Azure, and the services of IBM.
         *("168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"),
     )
 ]
@@ -61,15 +61,15 @@ Address = IPv4Address | IPv6Address
 
 
 class Refused(Exception):
-    """We do not send there, now or later: the sentence says why."""
+    """A permanent failure: the sentence says why."""
 
 
 class Gone(Refused):
-    """The receiver says that it is there no more."""
+    """The receiver says that it no longer exists."""
 
 
 class Unreachable(Exception):
-    """Nobody answered as they should; another time somebody may, and some say when."""
+    """A temporary failure; the receiver may say when to retry."""
 
     def __init__(self, sentence: str, retry_after_seconds: int = 0) -> None:
         super().__init__(sentence)
@@ -88,8 +88,8 @@ class Reply:
 
     @property
     def in_words(self) -> str:
-        """What they said, in one line that ends as a sentence."""
-        said = " ".join(self.text.split())[:SAID_CHARACTERS]
+        """The response as one line for people."""
+        said = " ".join(self.text.split())[:SHOWN_CHARACTERS]
         named = {"status": self.status, "said": said}
         return gettext("The answer was %(status)s: %(said)s") % named if said else self._status_in_words
 
@@ -99,13 +99,13 @@ class Reply:
 
     @property
     def retry_after_seconds(self) -> int:
-        """What they ask us to wait; a date is taken for no wish, because hardly anybody sends one."""
+        """The Retry-After header in seconds; a date is ignored, because hardly any server sends one."""
         text = self.headers.get("Retry-After", "").strip()
-        return min(int(text), LONGEST_WISH_SECONDS) if text.isascii() and text.isdecimal() else 0
+        return min(int(text), LONGEST_RETRY_AFTER_SECONDS) if text.isascii() and text.isdecimal() else 0
 
 
 def check(url: str) -> SplitResult:
-    """The parts of an address that we might send to, without asking anybody; or Refused."""
+    """The parts of a URL that could be sent to, checked without a DNS lookup; or Refused."""
     try:
         parts = urlsplit(url)
         has_port = parts.port != 0  # raises for one that is no number
@@ -123,17 +123,17 @@ def check(url: str) -> SplitResult:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, networks: str) -> Reply:
-    """Send this there, and hear what they say; the setting `networks` opens more than public addresses."""
+    """POST it and return the response; the setting `networks` allows more than public addresses."""
     parts = check(url)
     target = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
     named = {"User-Agent": f"Ask-Bridge/{__version__}", "Connection": "close", **headers}
     try:
         with _connected(parts, networks) as (connection, is_late):
             connection.request("POST", target, body, named)
-            # The response holds the socket open until it is closed itself, or collected some day.
+            # The socket stays open until the response is closed.
             with connection.getresponse() as response:
                 if is_late.is_set():
-                    raise TimeoutError  # its headers end where we broke it off
+                    raise TimeoutError  # its headers end where the connection was cut
                 text = response.read(REPLY_BYTES).decode(errors="replace")
                 return Reply(response.status, response.headers, text)
     except ssl.SSLCertVerificationError as problem:
@@ -147,7 +147,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, networks: str) ->
 
 
 def addresses_of(parts: SplitResult, networks: str) -> list[str]:
-    """Where a host is, all of it allowed; or Refused. Asked once, so that the next answer does not matter."""
+    """The addresses of a host, if all are allowed; or Refused. Resolved once, against DNS rebinding."""
     host = parts.hostname or ""
     try:
         found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
@@ -164,7 +164,7 @@ def addresses_of(parts: SplitResult, networks: str) -> list[str]:
 
 
 def is_allowed(text: str, networks: str) -> bool:
-    """Whether we may connect to this address: public, or in a network that this setting opens."""
+    """Whether connecting to this address is allowed: public, or in a network of this setting."""
     address: Address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
@@ -181,26 +181,26 @@ def _is_public(address: Address) -> bool:
 
 @contextmanager
 def _connected(parts: SplitResult, networks: str) -> Iterator[tuple[HTTPConnection, Event]]:
-    """A connection that ends at the deadline of the whole delivery, and whether it did."""
+    """A connection that is cut at the deadline of the whole request, and an event that tells if it was."""
     connection = HTTPConnection(parts.hostname or "", _port(parts), timeout=TIMEOUT_SECONDS)
-    connection.default_port = PORTS[parts.scheme]  # the Host header names another one only
-    connection.auto_open = 0  # it would ask for the address again
+    connection.default_port = PORTS[parts.scheme]  # the Host header names only another port
+    connection.auto_open = 0  # reconnecting would resolve the host again
     deadline = monotonic() + DEADLINE_SECONDS
     connection.sock = sock = _socket(parts, addresses_of(parts, networks), deadline)
-    # A receiver that sends a byte now and then never times out: end it from outside.
+    # A receiver that sends a byte now and then never times out: a timer cuts the connection.
     is_late = Event()
-    alarm = Timer(max(0, deadline - monotonic()), _hang_up, [sock, is_late])
-    alarm.start()
+    timer = Timer(max(0, deadline - monotonic()), _cut, [sock, is_late])
+    timer.start()
     try:
         if isinstance(sock, ssl.SSLSocket):
             sock.do_handshake()
         yield connection, is_late
     except (OSError, HTTPException):
         if monotonic() >= deadline:
-            raise TimeoutError from None  # it was we who broke it off
+            raise TimeoutError from None  # cut by the timer
         raise
     finally:
-        alarm.cancel()
+        timer.cancel()
         connection.close()
 
 
@@ -212,7 +212,7 @@ def _socket(parts: SplitResult, addresses: list[str], deadline: float) -> socket
     """Connected to the first of the host's addresses that answers."""
     problem: OSError = OSError("no address")
     for address in addresses:
-        # Also when nothing but asking for the addresses took that long: whoever waited has given it up.
+        # Also if the DNS lookup alone took that long: the caller has given up by then.
         if (left := deadline - monotonic()) <= 0:
             raise TimeoutError
         try:
@@ -223,7 +223,7 @@ def _socket(parts: SplitResult, addresses: list[str], deadline: float) -> socket
         connected.settimeout(TIMEOUT_SECONDS)
         if parts.scheme == "http":
             return connected
-        # TLS knows the host by its name. It waits for the greeting later, when that can be broken off.
+        # TLS verifies the host name. The handshake comes later, when the timer can cut it off.
         return _tls().wrap_socket(connected, server_hostname=parts.hostname, do_handshake_on_connect=False)
     raise problem
 
@@ -233,10 +233,10 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _hang_up(sock: socket.socket, is_late: Event) -> None:
+def _cut(sock: socket.socket, is_late: Event) -> None:
     is_late.set()
-    with suppress(OSError):  # it was over just now
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # below TLS, whose own is not for two threads
+    with suppress(OSError):  # closed a moment ago
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # below TLS, whose own shutdown is not thread-safe
 
 
 def _reason(problem: Exception) -> str:

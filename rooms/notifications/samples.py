@@ -1,4 +1,4 @@
-"""Test notifications: queued with all others, and what came of them in a sentence."""
+"""Test notifications that people send to themselves or to a webhook, and their results as shown on pages."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,28 +7,30 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from rooms.access import rate_limits
 from rooms.models import Notice
-from rooms.notifications import outbox, planner
+from rooms.notifications import outbox
 from rooms.notifications.channels.push import DEVICES_PER_PERSON
+from rooms.notifications.channels.registry import channel_of
 from rooms.web import page, retry_later, too_many_in_words
 
-# A delivery takes seconds; where no process sends notifications, a page would look again without end.
-LOOKED_AFTER = timedelta(minutes=1)
+# A delivery takes seconds. If no process sends notifications, the page stops polling after this time.
+POLLED_FOR = timedelta(minutes=1)
 
+# The template context of a result.
 Tried = dict[str, Any]
 
 
 def queue(rows: list[Notice]) -> Tried:
-    """Let them be sent; the page looks again until it is known what came of them."""
+    """Queue them; the page polls until their results are known."""
     return in_words(outbox.queue_tests(rows))
 
 
 def of_page(request: HttpRequest) -> Tried:
-    """The outcome of the tests that the address names; nothing where it names none of this person's."""
+    """The result of the tests that the URL names; empty if none of them belongs to this person."""
     ids = request.GET.getlist("test")[:DEVICES_PER_PERSON]
     own = Notice.objects.filter(kind=Notice.Kind.TEST, user=request.user.pk, pk__in=ids) if ids else ()
     found = list(own)
@@ -36,35 +38,24 @@ def of_page(request: HttpRequest) -> Tried:
 
 
 def in_words(tests: list[Notice]) -> Tried:
-    """What came of tests that were queued together."""
+    """The result of tests that were queued together."""
     first = tests[0]
     query = urlencode([("test", test.pk) for test in tests])
     tried: Tried = {"channel": first.channel, "webhook": first.webhook_id, "query": query}
     if any(test.is_waiting for test in tests):
-        is_late = first.created_at < timezone.now() - LOOKED_AFTER
+        is_late = first.created_at < timezone.now() - POLLED_FOR
         if is_late:
             return {**tried, "problem": gettext("It is not sent yet. Reload the page to look again.")}
         return {**tried, "is_waiting": True}
-    if wrong := [test.last_error for test in tests if not test.sent_at]:
-        return {**tried, "problem": " ".join(wrong)}
-    return {**tried, "said": _success(first, len(tests))}
-
-
-def _success(test: Notice, count: int) -> str:
-    match test.channel:
-        case Notice.Channel.WEBHOOK:
-            return gettext("Sent: it was taken.")
-        case Notice.Channel.MAIL:
-            return gettext("Sent to %(address)s.") % {"address": planner.address_of(test.user)}
-        case _:
-            said = ngettext("Sent to %(count)s device.", "Sent to %(count)s devices.", count)
-            return said % {"count": count}
+    if errors := [test.last_error for test in tests if not test.sent_at]:
+        return {**tried, "problem": " ".join(errors)}
+    return {**tried, "said": channel_of(first).success_text(tests)}
 
 
 @page
 @require_safe
 def tried(request: HttpRequest) -> HttpResponse:
-    """The sentence alone, for a page that is open and looks again."""
+    """The result alone, for an open page that polls."""
     outcome = of_page(request)
     if not outcome:
         raise Http404("There is no such test.")
@@ -76,6 +67,6 @@ def part(request: HttpRequest, outcome: Tried) -> HttpResponse:
 
 
 def too_many(request: HttpRequest, over: rate_limits.TooMany) -> HttpResponse:
-    """The same for a person who sends too many."""
+    """The same for a person who exceeds the rate limit."""
     outcome = {"problem": f"{too_many_in_words(over)}."}
     return retry_later(render(request, "ask_bridge/_tried.html", {"tried": outcome}, status=429), over)

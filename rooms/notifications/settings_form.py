@@ -1,4 +1,4 @@
-"""The part of the Settings page about notifications beyond the page: what is wanted, and on which devices."""
+"""The notifications section of the Settings page: delays, room exceptions, quiet hours, devices."""
 
 from dataclasses import dataclass
 from datetime import time
@@ -12,14 +12,14 @@ from rooms.access import rate_limits
 from rooms.db.transactions import writing
 from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
 from rooms.models.notifications import AT_ONCE, OFF
-from rooms.notifications import planner, samples
-from rooms.notifications import rules as wishes
-from rooms.notifications.channels import email
-from rooms.notifications.channels import push as webpush
+from rooms.notifications import rules, samples
+from rooms.notifications.channels import email, push
+from rooms.notifications.channels.registry import personal_channels
 from rooms.notifications.samples import Tried
 
+# The form value of a room exception that keeps the general delay.
 AS_ELSEWHERE = ""
-# Of nobody's hands: more rows than this come from a script.
+# More rows than a person would add by hand come from a script.
 MOST_RULES = 500
 
 
@@ -28,25 +28,25 @@ MOST_RULES = 500
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as it was filled in; with errors, by field, nothing of it is saved."""
+    """The submitted form; with errors, by field, nothing of it is saved."""
 
     chosen: NoticePreferences
-    rules: list[NoticeRule]
+    room_rules: list[NoticeRule]
     errors: dict[str, str]
 
 
 def read(request: HttpRequest, rooms: list[Room]) -> Filled:
-    """What is not on offer stays as it was; quiet hours need two times, or none."""
-    chosen = wishes.preferences_of(request.user)
-    chosen.push = _minutes(request.POST.get("push"), chosen.push)
-    chosen.mail = _minutes(request.POST.get("mail"), chosen.mail)
+    """An unknown value leaves the setting as it was; quiet hours need two times, or none."""
+    chosen = rules.preferences_of(request.user)
+    for name in _names():
+        setattr(chosen, name, _minutes(request.POST.get(name), getattr(chosen, name)))
     chosen.quiet_from = _time(request.POST.get("quiet_from"))
     chosen.quiet_to = _time(request.POST.get("quiet_to"))
     zone = request.POST.get("time_zone", "")
-    chosen.time_zone = zone if zone in wishes.zones() else ""
+    chosen.time_zone = zone if zone in rules.zones() else ""
     chosen.escalations_wait = "escalations_wait" in request.POST
     chosen.language = get_language() or ""
-    return Filled(chosen, _rules(request, rooms), _errors(request, chosen))
+    return Filled(chosen, _room_rules(request, rooms), _errors(request, chosen))
 
 
 def _errors(request: HttpRequest, chosen: NoticePreferences) -> dict[str, str]:
@@ -62,29 +62,34 @@ def _errors(request: HttpRequest, chosen: NoticePreferences) -> dict[str, str]:
 
 
 def save(filled: Filled) -> None:
-    wishes.save(filled.chosen, filled.rules)
+    rules.save(filled.chosen, filled.room_rules)
 
 
-def _rules(request: HttpRequest, rooms: list[Room]) -> list[NoticeRule]:
-    """One for each room that the form names; the last word on a room counts."""
+def _names() -> list[str]:
+    """Of channels with a delay: columns of `NoticePreferences` and `NoticeRule`, and fields of the form."""
+    return [channel.name for channel in personal_channels()]
+
+
+def _room_rules(request: HttpRequest, rooms: list[Room]) -> list[NoticeRule]:
+    """One for each row of the form; of several rows for a room the last one counts."""
     by_slug = {room.slug: room for room in rooms}
     user_id: Any = request.user.pk
-    columns = [request.POST.getlist(name)[:MOST_RULES] for name in ("rule_room", "rule_push", "rule_mail")]
+    columns = [request.POST.getlist(f"rule_{name}")[:MOST_RULES] for name in ("room", *_names())]
     return [
         NoticeRule(
             user_id=user_id,
             room=by_slug[slug],
-            push=None if push == AS_ELSEWHERE else _minutes(push, None),
-            mail=None if mail == AS_ELSEWHERE else _minutes(mail, None),
+            # AS_ELSEWHERE is not on offer, so it becomes None.
+            **{name: _minutes(value, None) for name, value in zip(_names(), values, strict=True)},
         )
-        for slug, push, mail in zip(*columns, strict=False)
+        for slug, *values in zip(*columns, strict=False)
         if slug in by_slug
     ]
 
 
-def _minutes(text: str | None, otherwise: Any) -> Any:
-    offered = {str(minutes): minutes for minutes in wishes.MINUTES}
-    return offered.get(text or "", otherwise)
+def _minutes(text: str | None, default: Any) -> Any:
+    offered = {str(minutes): minutes for minutes in rules.MINUTES}
+    return offered.get(text or "", default)
 
 
 def _time(text: str | None) -> time | None:
@@ -98,22 +103,22 @@ def _time(text: str | None) -> time | None:
 
 
 def section(request: HttpRequest, rooms: list[Room], filled: Filled | None = None) -> dict[str, Any]:
-    """What the template shows of it: as it is saved, or as it was filled in."""
-    chosen = filled.chosen if filled else wishes.preferences_of(request.user)
-    rules = {rule.room_id: rule for rule in filled.rules} if filled else wishes.rules_of(request.user)
+    """The template context: saved values, or those of a submitted form with errors."""
+    chosen = filled.chosen if filled else rules.preferences_of(request.user)
+    own = filled.room_rules if filled else rules.room_rules_of(request.user).values()
+    room_rules = {rule.room_id: rule for rule in own}
     return {
         "notices": chosen,
         "errors": filled.errors if filled else {},
-        "minutes": [(str(minutes), in_words(minutes)) for minutes in wishes.MINUTES],
-        "push_chosen": str(chosen.push),
-        "mail_chosen": str(chosen.mail),
-        "push_key": webpush.public_key(),
+        "minutes": [(str(minutes), in_words(minutes)) for minutes in rules.MINUTES],
+        **{f"{name}_chosen": str(getattr(chosen, name)) for name in _names()},
+        "push_key": push.public_key(),
         "devices": PushSubscription.objects.filter(user=request.user.pk),
-        "mails_are_possible": email.are_possible(),
-        "mail_address": planner.address_of(request.user),
-        "rules": [_rule_row(room, rules[room.pk]) for room in rooms if room.pk in rules],
-        "rooms_without_rule": [room for room in rooms if room.pk not in rules],
-        "zones": wishes.zones(),
+        "mails_are_possible": email.is_configured(),
+        "mail_address": email.address_of(request.user),
+        "rules": [_rule_row(room, room_rules[room.pk]) for room in rooms if room.pk in room_rules],
+        "rooms_without_rule": [room for room in rooms if room.pk not in room_rules],
+        "zones": rules.zones(),
         "site_zone": timezone.get_default_timezone_name(),
     }
 
@@ -122,7 +127,7 @@ def _rule_row(room: Room, rule: NoticeRule) -> dict[str, Any]:
     def value(minutes: int | None) -> str:
         return AS_ELSEWHERE if minutes is None else str(minutes)
 
-    return {"room": room, "push": value(rule.push), "mail": value(rule.mail)}
+    return {"room": room, **{name: value(getattr(rule, name)) for name in _names()}}
 
 
 def in_words(minutes: int) -> str:
@@ -140,7 +145,7 @@ def in_words(minutes: int) -> str:
 
 
 def change_devices(request: HttpRequest) -> str:
-    """Add the browser that sends this, or remove the device that is named; what is wrong, if anything."""
+    """Add this browser, or remove the named device; returns an error sentence, or nothing."""
     if "remove" in request.POST:
         number = request.POST["remove"]
         own = PushSubscription.objects.filter(user=request.user.pk)
@@ -149,38 +154,29 @@ def change_devices(request: HttpRequest) -> str:
         if not is_removed:
             raise Http404("There is no such device.")
         return ""
-    said, user_agent = request.POST.get("subscription", ""), request.headers.get("User-Agent", "")
+    subscription, user_agent = request.POST.get("subscription", ""), request.headers.get("User-Agent", "")
     try:
         with writing():
-            webpush.add_device(request.user, said, user_agent)
-            # Who changes nothing else is called in the language of this page, too.
+            push.add_device(request.user, subscription, user_agent)
+            # A person who saves no other setting gets notifications in the language of this page, too.
             defaults = {"language": get_language() or ""}
             NoticePreferences.objects.get_or_create(pk=request.user.pk, defaults=defaults)
-    except webpush.NotADevice as problem:
+    except push.NotADevice as problem:
         return str(problem)
     return ""
 
 
-# ---- trying it -------------------------------------------------------------------------------------------
+# ---- tests -----------------------------------------------------------------------------------------------
 
 
 def try_out(request: HttpRequest) -> Tried:
-    """Queue a test for the way that the form names, or say why there is none."""
+    """Queue a test for the channel that the form names, or say why that is impossible."""
     rate_limits.check_tests(request.user)
-    if request.POST.get("channel") == Notice.Channel.MAIL:
-        return _try_mail(request.user)
-    return _try_push(request.user)
-
-
-def _try_mail(user: Any) -> Tried:
-    if not planner.address_of(user):
-        return {"channel": "mail", "problem": gettext("Your account has no mail address.")}
-    return samples.queue([planner.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
-
-
-def _try_push(user: Any) -> Tried:
-    devices = list(PushSubscription.objects.filter(user=user))
-    if not devices:
-        return {"channel": "push", "problem": gettext("Add a device first.")}
+    channels = {channel.name: channel for channel in personal_channels()}
+    channel = channels[name if (name := request.POST.get("channel")) in channels else Notice.Channel.PUSH]
+    recipients = channel.recipients_of({request.user.pk: request.user})
     now = timezone.now()
-    return samples.queue([planner.push_row(Notice.Kind.TEST, None, device, now) for device in devices])
+    tests = [recipient.notice(Notice.Kind.TEST, None, now) for recipient in recipients]
+    return (
+        samples.queue(tests) if tests else {"channel": channel.name, "problem": channel.no_recipient_text()}
+    )

@@ -37,7 +37,8 @@ ARRIVAL_SECONDS = 120
 PREPARE = """
 import json
 from django.contrib.auth import get_user_model
-from rooms import webhooks, webpush
+from rooms.notifications import webhooks
+from rooms.notifications.channels import push as webpush
 from rooms.models import NoticePreferences, Room
 ana = get_user_model().objects.get(username="ana")
 ana.email = "ana@example.org"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rooms.insights import geometry
-from rooms.insights.geometry import HEIGHT, LEAST_HEIGHT, TOP
+from rooms.insights import geometry, scales
+from rooms.insights.geometry import LEAST_HEIGHT
+from rooms.insights.scales import HEIGHT, TOP
 
 SECONDS = st.floats(0, 4e8, allow_nan=False)
 # A busy machine says nothing about a chart.
@@ -26,7 +27,7 @@ def numbers(text: str) -> list[float]:
 @given(st.lists(SECONDS, min_size=1, max_size=20))
 @example([365 * 86_400])
 def test_a_scale_of_times_has_room_for_all(seconds: list[float]) -> None:
-    scale = geometry.scale_of_times(seconds)
+    scale = scales.scale_of_times(seconds)
     assert len(scale.values) >= 2
     assert list(scale.values) == sorted(set(scale.values))
     assert scale.values[-1] >= max(seconds)
@@ -37,7 +38,7 @@ def test_a_scale_of_times_has_room_for_all(seconds: list[float]) -> None:
 @at_leisure
 @given(SECONDS, SECONDS)
 def test_what_takes_longer_is_higher_up(one: float, other: float) -> None:
-    scale = geometry.scale_of_times([one, other])
+    scale = scales.scale_of_times([one, other])
     shorter, longer = sorted((one, other))
     assert scale.y(longer) <= scale.y(shorter)
 
@@ -45,7 +46,7 @@ def test_what_takes_longer_is_higher_up(one: float, other: float) -> None:
 @at_leisure
 @given(st.integers(0, 10**7))
 def test_a_scale_of_counts_has_few_whole_steps(most: int) -> None:
-    values = geometry.scale_of_counts(most).values
+    values = scales.scale_of_counts(most).values
     assert values[0] == 0
     assert values[-1] >= most
     assert 2 <= len(values) <= 5
@@ -55,7 +56,7 @@ def test_a_scale_of_counts_has_few_whole_steps(most: int) -> None:
 @at_leisure
 @given(SECONDS)
 def test_a_scale_of_sums_is_said_with_one_unit_each(most: float) -> None:
-    values = geometry.scale_of_sums(most).values
+    values = scales.scale_of_sums(most).values
     assert values[0] == 0
     assert values[-1] >= most
     assert 2 <= len(values) <= 5
@@ -64,7 +65,7 @@ def test_a_scale_of_sums_is_said_with_one_unit_each(most: float) -> None:
 
 
 def test_lines_go_from_the_lower_edge_to_the_top() -> None:
-    lines = geometry.scale_of_counts(4).lines
+    lines = scales.scale_of_counts(4).lines
     assert (lines[0].y, lines[-1].y) == (str(HEIGHT), str(TOP))
     assert [line.value for line in lines] == [0, 1, 2, 3, 4]
 
@@ -88,7 +89,7 @@ def test_slots_fill_the_width_and_few_of_them_are_named(count: int) -> None:
 
 def test_a_line_stops_where_nothing_is_known() -> None:
     values = [60.0, 120.0, None, 30.0, None, 60.0, 60.0]
-    curve = geometry.curve(values, geometry.scale_of_times([30.0, 120.0]))
+    curve = geometry.curve(values, scales.scale_of_times([30.0, 120.0]))
     assert [len(stroke.split()) for stroke in curve.strokes] == [2, 2]
     assert len(curve.points) == 5
 
@@ -96,13 +97,13 @@ def test_a_line_stops_where_nothing_is_known() -> None:
 def test_a_day_alone_is_a_point_even_where_there_are_too_many_for_points() -> None:
     values: list[float | None] = [60.0] * 50
     values[10] = values[12] = None
-    curve = geometry.curve(values, geometry.scale_of_times([60.0]))
+    curve = geometry.curve(values, scales.scale_of_times([60.0]))
     assert [point.x for point in curve.points] == [geometry.percent(11.5 / 50)]
 
 
 def test_a_band_is_between_its_lines() -> None:
     low, high = [10.0, 20.0, None, 5.0], [100.0, 200.0, None, 50.0]
-    (shape,) = geometry.band(low, high, geometry.scale_of_times([5.0, 200.0]))
+    (shape,) = geometry.band(low, high, scales.scale_of_times([5.0, 200.0]))
     corners = [numbers(corner) for corner in shape.split()]
     assert len(corners) == 4
     assert corners[0][0] == corners[-1][0]
@@ -120,7 +121,7 @@ def test_a_band_is_between_its_lines() -> None:
 )
 def test_bars_stand_on_each_other_inside_their_slots(stacks: list[dict[str, float]]) -> None:
     most = int(max(sum(stack.values()) for stack in stacks))
-    parts = geometry.bars(stacks, geometry.scale_of_counts(most))
+    parts = geometry.bars(stacks, scales.scale_of_counts(most))
     assert len(parts) == sum(bool(value) for stack in stacks for value in stack.values())
     for part in parts:
         y, height = float(part.y), float(part.height)
@@ -134,7 +135,7 @@ def test_bars_stand_on_each_other_inside_their_slots(stacks: list[dict[str, floa
 
 
 def test_nothing_is_no_bar() -> None:
-    assert geometry.bars([{"a": 0, "b": 0}], geometry.scale_of_counts(0)) == []
+    assert geometry.bars([{"a": 0, "b": 0}], scales.scale_of_counts(0)) == []
 
 
 # ---- weekdays and hours ----------------------------------------------------------------------------------
@@ -157,4 +158,4 @@ def test_no_hours_at_all_are_no_dots() -> None:
 
 
 def test_a_number_is_written_as_short_as_it_can_be() -> None:
-    assert [geometry.text(number) for number in (0, 1.0, 2.5, 1 / 3, 100)] == ["0", "1", "2.5", "0.33", "100"]
+    assert [scales.text(number) for number in (0, 1.0, 2.5, 1 / 3, 100)] == ["0", "1", "2.5", "0.33", "100"]

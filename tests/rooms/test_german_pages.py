@@ -21,7 +21,7 @@ from django.utils.translation import override
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import recall, writer
+from rooms.history import earlier_answers, writer
 from rooms.live import events
 from rooms.models import (
     Answer,
@@ -35,7 +35,7 @@ from rooms.models import (
 )
 from rooms.models.notifications import AT_ONCE
 from rooms.notifications import outbox, rules
-from rooms.notifications.content import letter_about
+from rooms.notifications.content import content_about
 from tests.harness.receivers import receiving
 from tests.harness.sites import ROOT
 from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
@@ -292,7 +292,7 @@ def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Que
     )
     writer.catch_up(5)
     card = ask()
-    recall.catch_up(5)
+    earlier_answers.catch_up(5)
     html = browser.get(address(card)).content.decode()
     assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
     assert foreign_words(html) == set()
@@ -360,8 +360,8 @@ def test_a_mail_is_german(ask: Callable[..., Question], people: Any, kind: Notic
     if kind == Notice.Kind.SETTLED:
         question = choose(question, people[1])
     with override("de"):
-        letter = letter_about(kind, question)
-        html = render_to_string("ask_bridge/mail.html", {"letter": letter, "settings_address": "/settings"})
+        letter = content_about(kind, question)
+        html = render_to_string("ask_bridge/mail.html", {"content": letter, "settings_address": "/settings"})
     assert foreign_words(html) == set()
 
 

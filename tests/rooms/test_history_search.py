@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rooms import lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import index, search, writer
+from rooms.history import index_query, search, writer
 from rooms.history.search import Search
 from rooms.history.tokenizer import words_of
 from rooms.management import demo
@@ -269,7 +269,7 @@ def test_pages_follow_each_other_without_gaps(
     room: Room, other_room: Room, monkeypatch: pytest.MonkeyPatch, word: str, recent: int
 ) -> None:
     # However far PostgreSQL goes back in time by itself.
-    monkeypatch.setattr(index, "RECENT", recent)
+    monkeypatch.setattr(index_query, "RECENT", recent)
     for number, place in enumerate((room, other_room)):
         for _ in demo.fill(place, 200, 0, days=9, random=Random(number)):
             pass

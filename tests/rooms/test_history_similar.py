@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from rooms import lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import recall, similar, writer
-from rooms.history.similar import ALIKE, Likeness
+from rooms.history import earlier_answers, similar, writer
+from rooms.history.similar import MIN_SIMILARITY, Fingerprint
 from rooms.live import events
 from rooms.models import Answer, Question, Room
 from rooms.timeline.change_feed import news_for
@@ -66,7 +66,9 @@ def ask(room: Room, text: str, options: Any = ("Yes", "No")) -> Question:
 
 
 def remembered(room: Room, text: str) -> list[str]:
-    return [question.prompts[0]["question"] for question, _ in similar.remember(room.pk, Likeness.of(text))]
+    return [
+        question.prompts[0]["question"] for question, _ in similar.find_similar(room.pk, Fingerprint.of(text))
+    ]
 
 
 # ---- what is alike ---------------------------------------------------------------------------------------
@@ -74,23 +76,23 @@ def remembered(room: Room, text: str) -> list[str]:
 
 @pytest.mark.parametrize(("one", "other"), ALIKES)
 def test_the_same_question_about_something_else_is_alike(one: str, other: str) -> None:
-    assert Likeness.of(one).similarity(Likeness.of(other)) >= ALIKE
+    assert Fingerprint.of(one).similarity(Fingerprint.of(other)) >= MIN_SIMILARITY
 
 
 @pytest.mark.parametrize(("one", "other"), OTHERS)
 def test_another_question_is_not(one: str, other: str) -> None:
-    assert Likeness.of(one).similarity(Likeness.of(other)) < ALIKE
+    assert Fingerprint.of(one).similarity(Fingerprint.of(other)) < MIN_SIMILARITY
 
 
 def test_the_same_is_one_and_another_file_is_less() -> None:
-    asked = Likeness.of("Delete `old.py`?", ["Yes", "No"])
-    assert asked.similarity(Likeness.of("delete `OLD.py` ?", ["No", "Yes (Recommended)"])) == 1
-    assert ALIKE < asked.similarity(Likeness.of("Delete `new.py`?", ["Yes", "No"])) < 1
+    asked = Fingerprint.of("Delete `old.py`?", ["Yes", "No"])
+    assert asked.similarity(Fingerprint.of("delete `OLD.py` ?", ["No", "Yes (Recommended)"])) == 1
+    assert MIN_SIMILARITY < asked.similarity(Fingerprint.of("Delete `new.py`?", ["Yes", "No"])) < 1
 
 
 def test_other_options_make_it_less_alike() -> None:
-    asked = Likeness.of("Which one?", ["PostgreSQL", "SQLite"])
-    assert asked.similarity(Likeness.of("Which one?", ["Red", "Green"])) == 0.75
+    asked = Fingerprint.of("Which one?", ["PostgreSQL", "SQLite"])
+    assert asked.similarity(Fingerprint.of("Which one?", ["Red", "Green"])) == 0.75
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKES)
@@ -115,7 +117,7 @@ def test_the_most_alike_come_first_and_the_newest_of_equals(
     older, newer = (decide("Deploy version 1 to production now?") for _ in range(2))
     decide("Deploy version 2 to production now?")
     decide("Deploy the version 1 to our production now?")
-    found = similar.remember(room.pk, Likeness.of("Deploy version 1 to production now?"))
+    found = similar.find_similar(room.pk, Fingerprint.of("Deploy version 1 to production now?"))
     assert [question.pk for question, _ in found[:2]] == [newer.pk, older.pk]
     assert len(found) == 3
     assert [similarity for _, similarity in found] == sorted((one for _, one in found), reverse=True)
@@ -141,7 +143,7 @@ def test_it_takes_three_queries_however_much_there_is(decide: Callable[..., Ques
     for number in range(60):
         decide(f"Deploy version {number} to production now?")
     with CaptureQueriesContext(connection) as queries:
-        assert len(similar.remember(room.pk, Likeness.of("Deploy version 99 to production now?"))) == 3
+        assert len(similar.find_similar(room.pk, Fingerprint.of("Deploy version 99 to production now?"))) == 3
     # Who may be alike, what they ask, and all of the few that are shown.
     assert len(queries) == 3
 
@@ -154,7 +156,7 @@ def test_a_new_question_recalls_what_was_answered_before(
 ) -> None:
     earlier = decide("Delete `old.py`?", "No", notes="Still <b>used</b>")
     question = ask(room, "Delete `new.py`?")
-    recall.catch_up()
+    earlier_answers.catch_up()
     question.refresh_from_db()
     assert question.is_open
     ((found),) = question.memories
@@ -171,7 +173,7 @@ def test_what_was_never_asked_before_changes_nothing(
 ) -> None:
     decide("Which colour should the button have?")
     question = ask(room, "Delete `new.py`?")
-    recall.catch_up()
+    earlier_answers.catch_up()
     before = question.revision
     question.refresh_from_db()
     assert (question.memories, question.revision) == (None, before)
@@ -184,9 +186,9 @@ def test_a_question_that_changes_while_it_is_looked_at_is_recalled_all_the_same(
     decide: Callable[..., Question], room: Room
 ) -> None:
     decide("Delete `old.py`?")
-    recall.catch_up()
+    earlier_answers.catch_up()
     question = ask(room, "Delete `new.py`?")
-    (news,) = news_for(recall.READER)
+    (news,) = news_for(earlier_answers.READER)
     lifecycle.wait_started(question.pk)
     assert list(news.asked) == [question]
 
@@ -197,7 +199,7 @@ def test_a_round_that_runs_out_of_time_goes_on_where_it_was(
     decide("Delete `old.py`?")
     questions = [ask(room, f"Delete `{name}.py`?") for name in ("one", "two", "three")]
     for recalled in (1, 2, 3):
-        recall.catch_up(0)
+        earlier_answers.catch_up(0)
         assert Question.objects.filter(memories__isnull=False).count() == recalled
     assert {question.pk for question in questions} == set(
         Question.objects.filter(memories__isnull=False).values_list("pk", flat=True)
@@ -209,7 +211,7 @@ def test_memories_reach_open_pages_as_a_frame_of_their_own(
 ) -> None:
     decide("Delete `old.py`?")
     question = ask(room, "Delete `new.py`?")
-    recall.catch_up()
+    earlier_answers.catch_up()
     _, changes = events.frames_after(room.pk, question.revision)
     (frame,) = [frame for frame in changes if frame.event == f"memory-{question.pk}"]
     assert b"Asked before: 1 similar answer" in frame.encode(None, "en", many_rooms=False)

@@ -18,7 +18,7 @@ from django.utils.translation import override
 
 from rooms import lifecycle
 from rooms.insights.figures import Figures, Insights, insights_of
-from rooms.insights.periods import STEPS, Period, Stretch
+from rooms.insights.periods import STEPS, Bucket, Period
 from rooms.models import HistoryEntry, Room
 from rooms.rendering import humanize
 from tests.harness.history_entries import entry, random_entries, store
@@ -103,7 +103,7 @@ def test_every_number_is_what_one_counts_by_hand(
     chosen = period(days, zone)
     local = chosen.zone
     random = Random(f"{days} {zone}")
-    since, until = chosen.start_of_the_one_before - timedelta(days=3), chosen.end + timedelta(days=3)
+    since, until = chosen.previous_start - timedelta(days=3), chosen.end + timedelta(days=3)
     entries = store(random_entries(two_rooms, people, 400, since, until, random))
     counted = insights_of(two_rooms, chosen)
 
@@ -118,10 +118,10 @@ def test_every_number_is_what_one_counts_by_hand(
     assert same(counted.now, figures_by_hand(now))
     assert same(counted.before, figures_by_hand(before))
 
-    for part in counted.stretches:
+    for part in counted.buckets:
         inside = [each for each in now if part.first_day <= day_of(each) <= part.last_day]
         assert same(part.figures, figures_by_hand(inside)), part
-    assert sum(part.figures.questions for part in counted.stretches) == len(now)
+    assert sum(part.figures.questions for part in counted.buckets) == len(now)
 
     hours = Counter(
         (asked.weekday(), asked.hour) for each in now for asked in [each.asked_at.astimezone(local)]
@@ -177,7 +177,7 @@ def test_without_entries_everything_is_empty(room: Room) -> None:
     counted = insights_of([room], period())
     assert counted.now == counted.before == Figures()
     assert counted.now.share_answered is None
-    assert len(counted.stretches) == 30
+    assert len(counted.buckets) == 30
     assert counted.agents == counted.people == counted.rooms == []
 
 
@@ -195,7 +195,7 @@ def test_a_day_begins_and_ends_at_the_sites_midnight(room: Room) -> None:
         ]
     )
     counted = insights_of([room], period(30, zone))
-    counts = {part.first_day: part.figures.questions for part in counted.stretches}
+    counts = {part.first_day: part.figures.questions for part in counted.buckets}
     assert (counts[date(2026, 3, 28)], counts[date(2026, 3, 29)], counts[date(2026, 3, 30)]) == (0, 2, 1)
 
 
@@ -209,12 +209,12 @@ def test_an_hour_that_happens_twice_counts_both_times(room: Room) -> None:
 
 
 def test_weeks_are_counted_back_from_today() -> None:
-    stretches = period(90).stretches
-    assert len(stretches) == 13
-    assert stretches[-1] == Stretch(date(2026, 3, 30), TODAY)
+    buckets = period(90).buckets
+    assert len(buckets) == 13
+    assert buckets[-1] == Bucket(date(2026, 3, 30), TODAY)
     # The first one has six days, and says so.
-    assert stretches[0] == Stretch(date(2026, 1, 6), date(2026, 1, 11))
-    year = period(364).stretches
+    assert buckets[0] == Bucket(date(2026, 1, 6), date(2026, 1, 11))
+    year = period(364).buckets
     assert {(each.last_day - each.first_day).days for each in year} == {6}
     assert len(year) == 52
 

@@ -10,9 +10,8 @@ import pytest
 from django.utils import timezone
 
 from rooms.models import Notice, Question, Room
-from rooms.notifications import delivery, planner, safe_http
-from rooms.notifications.channels import webhook
-from rooms.notifications.delivery import Courier
+from rooms.notifications import delivery, planner, safe_http, webhooks
+from rooms.notifications.delivery import DeliveryWorker
 from tests.harness.database_pool import close_pool_connections
 from tests.harness.receivers import Answer, Call, Receiver, receiving
 
@@ -36,7 +35,7 @@ def receiver() -> Iterator[Receiver]:
 def go_round() -> None:
     async def go() -> None:
         try:
-            await Courier().go_round()
+            await DeliveryWorker().send_due()
         finally:
             await close_pool_connections()
 
@@ -45,7 +44,7 @@ def go_round() -> None:
 
 def test_all_that_is_due_goes_out_in_one_round(room: Room, ana: Any, receiver: Receiver, ask: Ask) -> None:
     for path in ("a", "b"):
-        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(6):
         ask()
     planner.read()
@@ -59,7 +58,7 @@ def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
     # No receiver is given up because this machine is busy.
     monkeypatch.setattr(safe_http, "TIMEOUT_SECONDS", 60)
     monkeypatch.setattr(safe_http, "DEADLINE_SECONDS", 60)
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 60)
     others_are_done, slow_hand = threading.Event(), threading.Lock()
     fast: list[str] = []
 
@@ -77,7 +76,7 @@ def test_a_slow_receiver_gets_one_at_a_time_and_delays_no_other(
 
     receiver.answer = answer
     for path in ("slow", "fast"):
-        webhook.add(room, ana, url=f"{receiver.url}/{path}", label=path)
+        webhooks.add(room, ana, url=f"{receiver.url}/{path}", label=path)
     for _ in range(3):
         ask()
     planner.read()
@@ -91,7 +90,7 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
 ) -> None:
     for module, name in ((safe_http, "TIMEOUT_SECONDS"), (safe_http, "DEADLINE_SECONDS")):
         monkeypatch.setattr(module, name, 60)
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 60)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 60)
     good_is_done = threading.Event()
 
     def drip(call: Call) -> Answer:
@@ -106,11 +105,11 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
     with ExitStack() as running:
         for number in range(5):
             slow = running.enter_context(receiving(Receiver(answer=drip)))
-            webhook.add(room, ana, url=slow.url, label=f"slow {number}")
+            webhooks.add(room, ana, url=slow.url, label=f"slow {number}")
         for _ in range(3):
             ask()
         # It comes last: all that is due for the others is older.
-        webhook.add(room, ana, url=receiver.url, label="good")
+        webhooks.add(room, ana, url=receiver.url, label="good")
         for _ in range(3):
             ask()
         planner.read()
@@ -122,10 +121,10 @@ def test_five_slow_receivers_with_a_backlog_do_not_delay_another(
 def test_a_blocked_sender_is_freed_and_its_notification_was_not_sent(
     room: Room, ana: Any, receiver: Receiver, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "HAND_SECONDS", 0.1)
+    monkeypatch.setattr(delivery, "DELIVERY_SECONDS", 0.1)
     is_over = threading.Event()
     receiver.answer = lambda call: (200, {}, b"") if is_over.wait(4) else (500, {}, b"")
-    webhook.add(room, ana, url=receiver.url, label="x")
+    webhooks.add(room, ana, url=receiver.url, label="x")
     ask()
     planner.read()
     go_round()

@@ -16,9 +16,8 @@ from django.utils import timezone
 from rooms import lifecycle
 from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
 from rooms.models.notifications import AT_ONCE
-from rooms.notifications import content, outbox, planner
+from rooms.notifications import content, decision, outbox, planner, results, webhooks
 from rooms.notifications.channels import email, push
-from rooms.notifications.channels import webhook as webhooks
 from rooms.people import preferences, presence
 from tests.harness.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
 
@@ -73,7 +72,7 @@ def wants_mail(ana: Any) -> Any:
     return NoticePreferences.objects.create(user=ana, mail=AT_ONCE)
 
 
-def go_round() -> int:
+def send_due() -> int:
     planner.read()
     return outbox.send_due()
 
@@ -91,7 +90,7 @@ def test_a_push_reaches_the_browser_encrypted_and_signed(
     service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     question = ask()
-    assert go_round() == 1
+    assert send_due() == 1
     [message] = service.messages
     assert message == {
         "title": "Database · Operations",
@@ -117,7 +116,7 @@ def test_all_that_a_push_says_is_written_before_it_is_sent(
 ) -> None:
     ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     # The thread that sends has no script prefix: asking for an address there would spoil it for all.
     monkeypatch.setattr(push, "static", lambda path: pytest.fail("too late for this"))
     assert outbox.send(parcel) is None
@@ -126,7 +125,7 @@ def test_all_that_a_push_says_is_written_before_it_is_sent(
 
 def test_a_mail_has_the_question_a_link_and_a_way_out(post: MailServer, wants_mail: Any, ask: Ask) -> None:
     question = ask()
-    go_round()
+    send_due()
     [mail] = post.mails
     link = f"https://ask.example.org/rooms/ops/questions/{question.pk}"
     assert mail["To"] == "ana@example.org"
@@ -151,7 +150,7 @@ def part_of(mail: EmailMessage, kind: str) -> str:
 def test_a_mail_is_in_the_language_of_its_reader(post: MailServer, wants_mail: Any, ask: Ask) -> None:
     NoticePreferences.objects.update(language="de")
     ask(questions=[{"question": "Welche?", "options": ["A", "B"]}])
-    go_round()
+    send_due()
     assert post.mails[0]["Subject"].endswith("· Operations")
     assert '<html lang="de">' in part_of(post.mails[0], "html")
 
@@ -167,7 +166,7 @@ def test_what_an_agent_writes_is_neither_header_nor_markup(
     # As it may be stored from before headers had to be one line.
     prompts = [{**question.prompts[0], "header": "A\nB: <b>c</b>"}]
     Question.objects.filter(pk=question.pk).update(prompts=prompts)
-    go_round()
+    send_due()
     [mail] = post.mails
     assert mail["Bcc"] is None
     assert mail["Subject"] == "A B: <b>c</b> · Operations"
@@ -184,7 +183,7 @@ def test_a_webhook_gets_the_question_as_the_api_has_it(
     receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     question = ask()
-    go_round()
+    send_due()
     [call] = receiver.calls
     event = call.json()
     notice = Notice.objects.get()
@@ -201,10 +200,10 @@ def test_a_webhook_gets_the_question_as_the_api_has_it(
 def test_nothing_is_sent_before_its_time(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     Webhook.objects.update(after_minutes=5)
     ask()
-    assert go_round() == 0
+    assert send_due() == 0
     Question.objects.update(asked_at=timezone.now() - timedelta(minutes=5))
     make_due()
-    assert go_round() == 1
+    assert send_due() == 1
     assert len(receiver.calls) == 1
 
 
@@ -232,14 +231,14 @@ def test_who_has_a_page_open_is_not_called(
 ) -> None:
     presence.renew([ana.pk])
     ask()
-    assert go_round() == 0
+    assert send_due() == 0
     notice = Notice.objects.get()
     assert not notice.cancelled_at
     assert notice.next_attempt_at > timezone.now()
     # The page is closed, and there is still no answer.
     ana.ask_bridge_presence.delete()
     make_due()
-    assert go_round() == 1
+    assert send_due() == 1
     assert len(service.calls) == 1
 
 
@@ -290,9 +289,9 @@ def test_who_was_told_is_told_that_it_is_over(
     ask: Ask,
 ) -> None:
     question = ask()
-    assert go_round() == 3
+    assert send_due() == 3
     lifecycle.decline(question, ana, "No.")
-    assert go_round() == 2
+    assert send_due() == 2
     first, second = service.messages
     assert (second["settled"], second["body"]) == (True, "Skipped by Ana Costa")
     assert first["tag"] == second["tag"]
@@ -301,7 +300,7 @@ def test_who_was_told_is_told_that_it_is_over(
     assert (asked["type"], settled["type"]) == ("question.asked", "question.settled")
     assert settled["question"]["answer"]["reason"] == "No."
     assert len(post.mails) == 1
-    assert go_round() == 0
+    assert send_due() == 0
 
 
 def test_who_never_heard_of_it_does_not_hear_of_its_end(
@@ -309,10 +308,10 @@ def test_who_never_heard_of_it_does_not_hear_of_its_end(
 ) -> None:
     receiver.answer = lambda call: (500, {}, b"")
     question = ask()
-    go_round()
+    send_due()
     lifecycle.decline(question, ana)
     make_due()
-    assert go_round() == 0
+    assert send_due() == 0
     assert set(Notice.objects.values_list("kind", "last_error")) == {
         ("asked", "It is settled."),
         ("settled", "The receiver never heard that it was asked."),
@@ -324,7 +323,7 @@ def test_who_lost_access_does_not_hear_how_it_ended(
     ana: Any, ben: Any, service: PushService, phone: PushSubscription, ask: Ask, loss: str
 ) -> None:
     question = ask()
-    assert go_round() == 1
+    assert send_due() == 1
     lifecycle.decline(question, ben, "No.")
     planner.read()
     if loss == "membership":
@@ -332,7 +331,7 @@ def test_who_lost_access_does_not_hear_how_it_ended(
     else:
         get_user_model().objects.filter(pk=ana.pk).update(is_active=False)
     assert outbox.send_due() == 0
-    assert Notice.objects.get(kind="settled").last_error == outbox.NOT_WANTED
+    assert Notice.objects.get(kind="settled").last_error == decision.NOT_WANTED
     assert len(service.calls) == 1
 
 
@@ -340,9 +339,9 @@ def test_an_archived_room_still_says_that_its_questions_are_over(
     service: PushService, phone: PushSubscription, room: Room, ask: Ask
 ) -> None:
     ask()
-    assert go_round() == 1
+    assert send_due() == 1
     lifecycle.archive_room(room)
-    assert go_round() == 1
+    assert send_due() == 1
     assert [message["settled"] for message in service.messages] == [False, True]
 
 
@@ -350,14 +349,14 @@ def test_a_device_that_changed_hands_hears_nothing_that_was_meant_for_another(
     ben: Any, service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     question = ask()
-    assert go_round() == 1
+    assert send_due() == 1
     waiting = ask()
     planner.read()
     # Ben signs in with the same browser.
     push.add_device(ben, json.dumps(service.subscription()), "")
     lifecycle.decline(question, ben)
-    assert go_round() == 0
-    assert Notice.objects.get(question=waiting).last_error == outbox.NO_RECEIVER
+    assert send_due() == 0
+    assert Notice.objects.get(question=waiting).last_error == decision.NO_RECEIVER
     assert not Notice.objects.filter(kind="settled").exists()
     assert len(service.calls) == 1
 
@@ -366,12 +365,12 @@ def test_a_device_that_changes_hands_after_the_end_hears_nothing_of_it(
     ben: Any, service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     question = ask()
-    assert go_round() == 1
+    assert send_due() == 1
     lifecycle.decline(question, ben)
     planner.read()
     push.add_device(ben, json.dumps(service.subscription()), "")
     assert outbox.send_due() == 0
-    assert Notice.objects.get(kind="settled").last_error == outbox.NO_RECEIVER
+    assert Notice.objects.get(kind="settled").last_error == decision.NO_RECEIVER
 
 
 # ---- what goes wrong -------------------------------------------------------------------------------------
@@ -383,35 +382,35 @@ def test_a_failure_is_tried_again_later_and_later_with_the_same_id(
     receiver.answer = lambda call: (503, {}, b"in the making")
     ask()
     pauses = []
-    for attempt in range(1, outbox.MOST_ATTEMPTS + 1):
-        assert go_round() == 1
+    for attempt in range(1, decision.MOST_ATTEMPTS + 1):
+        assert send_due() == 1
         notice = Notice.objects.get()
         assert notice.attempts == attempt
         assert notice.last_error == "The answer was 503: in the making"
         pauses.append((notice.next_attempt_at - timezone.now()).total_seconds())
-        assert go_round() == 0
+        assert send_due() == 0
         make_due()
     assert notice.failed_at
     assert 20 < pauses[0] < 40
     for before, after in pairwise(pauses[:7]):
         assert 1.5 * before < after < 6 * before
     assert len(set(receiver.ids)) == 1
-    assert len(receiver.calls) == outbox.MOST_ATTEMPTS
+    assert len(receiver.calls) == decision.MOST_ATTEMPTS
 
 
 def test_a_wish_to_wait_is_obeyed(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     receiver.answer = lambda call: (429, {"Retry-After": "3600"}, b"")
     ask()
-    go_round()
+    send_due()
     assert Notice.objects.get().next_attempt_at > timezone.now() + timedelta(minutes=59)
 
 
 def test_what_is_older_than_a_day_is_given_up(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     receiver.answer = lambda call: (500, {}, b"")
     ask()
-    go_round()
+    send_due()
     make_due(due_at=timezone.now() - timedelta(days=1, minutes=1))
-    assert go_round() == 0
+    assert send_due() == 0
     assert Notice.objects.get().cancelled_at
 
 
@@ -421,7 +420,7 @@ def test_a_browser_that_is_gone_is_forgotten(
 ) -> None:
     service.answer = lambda call: (status, {}, b"")
     ask()
-    go_round()
+    send_due()
     assert not PushSubscription.objects.exists()
     notice = Notice.objects.get()
     assert notice.failed_at
@@ -433,7 +432,7 @@ def test_a_push_service_that_refuses_us_is_not_asked_again(
 ) -> None:
     service.application_key = "another"
     ask()
-    go_round()
+    send_due()
     assert Notice.objects.get().last_error == "The answer was 403: another application"
     assert Notice.objects.get().failed_at
     phone.refresh_from_db()
@@ -446,7 +445,7 @@ def test_a_mail_server_says_whether_to_try_again(
 ) -> None:
     post.refusal = refusal
     ask()
-    go_round()
+    send_due()
     notice = Notice.objects.get()
     assert bool(notice.failed_at) is is_final
     code, said = refusal.split(" ", 1)
@@ -459,7 +458,7 @@ def test_a_mail_server_that_is_away_is_asked_again(
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", 9, 1
     ask()
-    go_round()
+    send_due()
     notice = Notice.objects.get()
     assert not notice.failed_at
     assert "The mail server cannot be reached" in notice.last_error
@@ -474,7 +473,7 @@ def test_a_mail_server_that_says_nothing_is_left(
         settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()
         settings.EMAIL_TIMEOUT = None
         ask()
-        go_round()
+        send_due()
     assert "The mail server cannot be reached" in Notice.objects.get().last_error
 
 
@@ -485,7 +484,7 @@ def test_private_addresses_are_refused_for_good(
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "PUSH_ALLOWED_NETWORKS": []}
     webhooks.add(room, ana, url="http://169.254.169.254/latest/meta-data", label="x")
     ask()
-    assert go_round() == 2
+    assert send_due() == 2
     assert Notice.objects.filter(failed_at__isnull=False).count() == 2
     assert service.calls == []
 
@@ -497,11 +496,11 @@ def test_push_goes_by_https_to_public_addresses_only(
     with pytest.raises(push.NotADevice):
         push.add_device(ana, json.dumps(service.subscription("other")), "")
     ask()
-    go_round()
+    send_due()
     assert Notice.objects.get().last_error == "Push services are called by https:// only."
     PushSubscription.objects.update(endpoint=phone.endpoint.replace("http:", "https:"))
     ask()
-    go_round()
+    send_due()
     assert "PUSH_ALLOWED_NETWORKS would have to allow it" in Notice.objects.order_by("pk").last().last_error
     assert service.calls == []
 
@@ -514,10 +513,10 @@ def test_what_a_dead_process_had_in_hand_is_sent_again_with_the_same_id(
 ) -> None:
     ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     assert outbox.send(parcel) is None
     # It arrived, but its sender died before it noted so. Until the lease ends no other sender takes it.
-    assert outbox.take(4) == []
+    assert outbox.claim(4) == []
     Notice.objects.update(leased_until=timezone.now())
     assert outbox.send_due() == 1
     assert len(receiver.ids) == 2
@@ -530,16 +529,16 @@ def test_what_may_have_arrived_before_a_process_died_is_ended_too(
 ) -> None:
     question = ask()
     planner.read()
-    [parcel] = outbox.take(4)
+    [parcel] = outbox.claim(4)
     assert outbox.send(parcel) is None
     lifecycle.decline(question, ana)
     # The owner of the lease may still be sending.
-    assert go_round() == 0
+    assert send_due() == 0
     Notice.objects.update(leased_until=None)
     make_due()
-    go_round()
+    send_due()
     make_due()
-    go_round()
+    send_due()
     assert [call.json()["type"] for call in receiver.calls] == ["question.asked", "question.settled"]
 
 
@@ -548,10 +547,10 @@ def test_what_processes_die_on_again_and_again_is_given_up(
 ) -> None:
     ask()
     planner.read()
-    for _ in range(outbox.MOST_ATTEMPTS):
-        assert len(outbox.take(4)) == 1
+    for _ in range(decision.MOST_ATTEMPTS):
+        assert len(outbox.claim(4)) == 1
         Notice.objects.update(leased_until=timezone.now())
-    assert outbox.take(4) == []
+    assert outbox.claim(4) == []
     assert Notice.objects.get().last_error == "It was tried too often."
 
 
@@ -563,8 +562,8 @@ def test_what_cannot_be_written_holds_up_no_other(
     Question.objects.filter(pk=broken.pk).update(prompts=[])
     webhooks.add(room, ana, url=f"{receiver.url}/other", label="other")
     ask()
-    go_round()
-    go_round()
+    send_due()
+    send_due()
     assert {call.path for call in receiver.calls} == {"/hook", "/other"}
     failed = Notice.objects.get(question=broken)
     assert (failed.attempts, failed.failures) == (1, 1)
@@ -577,12 +576,12 @@ def test_a_receiver_gets_one_at_a_time_and_delays_no_other(
     for _ in range(3):
         ask()
     planner.read()
-    parcels = outbox.take(4)
+    parcels = outbox.claim(4)
     assert sorted(parcel.notice.target for parcel in parcels) == [f"push:{phone.pk}", f"webhook:{webhook.pk}"]
-    assert outbox.take(4, busy=parcels) == []
+    assert outbox.claim(4, in_flight=parcels) == []
 
 
-def hosts_of(parcels: list[outbox.Parcel]) -> list[str]:
+def hosts_of(parcels: list[outbox.Delivery]) -> list[str]:
     return sorted(parcel.notice.webhook.host for parcel in parcels if parcel.notice.webhook)
 
 
@@ -594,26 +593,26 @@ def test_receivers_that_fail_leave_threads_for_others(room: Room, ana: Any, ask:
     for _ in range(5):
         ask()
     planner.read()
-    parcels = outbox.take(outbox.THREADS)
-    assert len(parcels) == outbox.THREADS_FOR_SUSPECTS
+    parcels = outbox.claim(outbox.THREADS)
+    assert len(parcels) == outbox.THREADS_FOR_UNHEALTHY
     webhooks.add(room, ana, url="https://good.example", label="good")
     ask()
     planner.read()
     # Behind all that is due for the others, and though as many of them as may have theirs in flight.
-    assert hosts_of(outbox.take(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS - len(parcels), parcels)) == ["good.example"]
 
 
 def test_the_backlog_of_a_receiver_does_not_hide_what_is_due_for_others(
     room: Room, ana: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "JUDGED_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "CLAIM_BATCH", 2)
     webhooks.add(room, ana, url="https://first.example", label="first")
     for _ in range(5):
         ask()
     webhooks.add(room, ana, url="https://second.example", label="second")
     ask()
     planner.read()
-    assert hosts_of(outbox.take(outbox.THREADS)) == ["first.example", "second.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS)) == ["first.example", "second.example"]
 
 
 def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
@@ -625,14 +624,14 @@ def test_a_host_has_a_few_deliveries_at_once_however_many_receivers_it_serves(
     webhooks.add(room, ana, url="https://other.example", label="other")
     ask()
     planner.read()
-    parcels = outbox.take(outbox.THREADS)
+    parcels = outbox.claim(outbox.THREADS)
     most = outbox.THREADS_PER_HOST
     assert hosts_of(parcels) == ["many.example"] * most + ["other.example"]
     assert len([parcel for parcel in parcels if parcel.notice.subscription]) == most
-    assert outbox.take(outbox.THREADS, parcels) == []
+    assert outbox.claim(outbox.THREADS, parcels) == []
     [one_of_many] = [parcel for parcel in parcels if parcel.notice.target == f"webhook:{first_webhook().pk}"]
     parcels.remove(one_of_many)
-    assert hosts_of(outbox.take(outbox.THREADS, parcels)) == ["many.example"]
+    assert hosts_of(outbox.claim(outbox.THREADS, parcels)) == ["many.example"]
 
 
 def first_webhook() -> Webhook:
@@ -643,25 +642,25 @@ def test_a_receiver_that_fails_again_and_again_is_paused_for_longer_and_longer(
     receiver: Receiver, webhook: Webhook, ask: Ask
 ) -> None:
     receiver.answer = lambda call: (503, {}, b"")
-    for _ in range(outbox.FAILURES_BEFORE_PAUSE):
+    for _ in range(results.FAILURES_BEFORE_PAUSE):
         ask()
-    go_round()
-    assert len(receiver.calls) == outbox.FAILURES_BEFORE_PAUSE
+    send_due()
+    assert len(receiver.calls) == results.FAILURES_BEFORE_PAUSE
     pauses = []
     for count in range(8):
         webhook.refresh_from_db()
         assert webhook.is_paused
-        assert webhook.failures == outbox.FAILURES_BEFORE_PAUSE + count
+        assert webhook.failures == results.FAILURES_BEFORE_PAUSE + count
         pauses.append(round((webhook.paused_until - timezone.now()).total_seconds() / 60))
         ask()
-        assert go_round() == 0
+        assert send_due() == 0
         Webhook.objects.update(paused_until=timezone.now())
         # One of those that had waited is tried, and the next not any more.
-        assert go_round() == 1
+        assert send_due() == 1
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
     receiver.answer = lambda call: (200, {}, b"")
     make_due()
-    go_round()
+    send_due()
     assert not Notice.objects.waiting().exists()
     webhook.refresh_from_db()
     assert (webhook.failures, webhook.paused_until) == (0, None)
@@ -671,10 +670,10 @@ def test_a_device_that_fails_again_and_again_is_paused(
     service: PushService, phone: PushSubscription, ask: Ask
 ) -> None:
     service.answer = lambda call: (503, {}, b"")
-    for _ in range(outbox.FAILURES_BEFORE_PAUSE + 1):
+    for _ in range(results.FAILURES_BEFORE_PAUSE + 1):
         ask()
-    go_round()
-    assert len(service.calls) == outbox.FAILURES_BEFORE_PAUSE
+    send_due()
+    assert len(service.calls) == results.FAILURES_BEFORE_PAUSE
     phone.refresh_from_db()
     assert phone.is_paused
 
@@ -684,12 +683,12 @@ def test_a_receiver_that_was_slow_is_known_to_be(
 ) -> None:
     monkeypatch.setattr(outbox, "SLOW_SECONDS", 0)
     ask()
-    go_round()
+    send_due()
     webhook.refresh_from_db()
     assert webhook.is_slow
     monkeypatch.setattr(outbox, "SLOW_SECONDS", 3600)
     ask()
-    go_round()
+    send_due()
     webhook.refresh_from_db()
     assert not webhook.is_slow
 
@@ -701,7 +700,7 @@ def test_many_who_look_at_a_page_do_not_keep_others_from_theirs(
     for _ in range(6):
         ask()
     planner.read()
-    assert {parcel.notice.channel for parcel in outbox.take(1)} == {"webhook"}
+    assert {parcel.notice.channel for parcel in outbox.claim(1)} == {"webhook"}
 
 
 def test_the_command_sends_what_is_due(receiver: Receiver, webhook: Webhook, ask: Ask, capsys: Any) -> None:
@@ -714,24 +713,24 @@ def test_the_command_sends_what_is_due(receiver: Receiver, webhook: Webhook, ask
 def test_what_is_long_past_is_forgotten(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     for _ in range(2):
         ask()
-    go_round()
+    send_due()
     oldest = Notice.objects.earliest("pk")
     Notice.objects.filter(pk=oldest.pk).update(created_at=timezone.now() - timedelta(days=31))
     outbox.forget_old()
     assert Notice.objects.count() == 1
     # And does not come back.
-    go_round()
+    send_due()
     assert len(receiver.calls) == 2
 
 
 def test_what_failed_can_be_sent_again(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
     receiver.answer = lambda call: (302, {"Location": "/"}, b"")
     ask()
-    go_round()
+    send_due()
     assert Notice.objects.get().last_error == "The answer was a redirect, and those are not followed."
     receiver.answer = lambda call: (200, {}, b"")
     assert outbox.send_again(Notice.objects.all()) == 1
-    assert go_round() == 1
+    assert send_due() == 1
     assert Notice.objects.get().sent_at
     assert outbox.send_again(Notice.objects.all()) == 0
 
@@ -742,7 +741,7 @@ def test_a_notice_shows_no_raw_markdown(ask: Ask) -> None:
         "header": "The `store`",
         "options": ["**PostgreSQL** (Recommended)", "`Redis`"],
     }
-    letter = content.letter_about(Notice.Kind.ASKED, ask(questions=[prompt]))
+    letter = content.content_about(Notice.Kind.ASKED, ask(questions=[prompt]))
     assert letter.title.startswith("The store · ")
     assert letter.body == "Which store for sessions?"
     assert letter.options == ("PostgreSQL (Recommended)", "Redis")

@@ -24,8 +24,8 @@ from rooms.models import (
     Room,
 )
 from rooms.models.notifications import AT_ONCE, OFF
-from rooms.notifications import outbox, planner, rules
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import outbox, planner, rules, webhooks
+from rooms.notifications.channels import email
 from rooms.people import preferences
 from rooms.permissions import Permissions
 
@@ -133,7 +133,7 @@ def test_a_device_that_came_later_is_not_told_of_what_was_there(ana: Any, questi
 def test_people_may_have_long_keys(room: Room) -> None:
     """Portals with texts as primary keys of their users."""
     person = get_user_model()(pk="x" * 255)
-    row = planner.mail_row(Notice.Kind.ASKED, None, person, timezone.now())
+    row = email.recipient(person).notice(Notice.Kind.ASKED, None, timezone.now())
     Notice._meta.get_field("target").clean(row.target, row)
 
 
@@ -357,7 +357,7 @@ def test_an_escalation_is_news_however_long_ago_it_was_asked(ben: Any, room: Roo
     planner.read()
     notice = Notice.objects.get(kind=Notice.Kind.ESCALATED)
     # Nor is it taken for too old when it is about to be sent.
-    assert [parcel.notice for parcel in outbox.take(4)] == [notice]
+    assert [parcel.notice for parcel in outbox.claim(4)] == [notice]
 
 
 def test_an_escalation_is_told_once_however_long_it_waits(ben: Any, room: Room, escalated: Question) -> None:

@@ -71,7 +71,7 @@ def test_the_longest_notice_fits(question: Question) -> None:
     question.agent_name = "🤖" * 80
     question.prompts[0] |= {"header": "🗄" * 80, "question": "🤔" * 2000}
     for kind in (Notice.Kind.ASKED, Notice.Kind.ESCALATED):
-        message = push.payload(content.letter_about(kind, question))
+        message = push.payload(content.content_about(kind, question))
         assert len(json.dumps(message, ensure_ascii=False).encode()) <= push_encryption.LONGEST_TEXT
 
 

@@ -287,6 +287,6 @@ def test_who_is_silent_instead_of_greeting_by_tls_is_left(
 
 def test_a_wish_to_wait_is_read(receiver: Receiver, settings: Any) -> None:
     settings.ASK_BRIDGE = LOOPBACK
-    for said, seconds in (("120", 120), ("9999999", safe_http.LONGEST_WISH_SECONDS), ("soon", 0)):
+    for said, seconds in (("120", 120), ("9999999", safe_http.LONGEST_RETRY_AFTER_SECONDS), ("soon", 0)):
         receiver.answer = lambda call, said=said: (429, {"Retry-After": said}, b"")
         assert post(receiver.url).retry_after_seconds == seconds

@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from rooms import audit, crypto, lifecycle
 from rooms.models import AuditEntry, Membership, Notice, Question, Room, Webhook
-from rooms.notifications import outbox, planner, safe_http
-from rooms.notifications.channels import webhook as webhooks
-from rooms.notifications.content import letter_about
+from rooms.notifications import outbox, planner, safe_http, webhooks
+from rooms.notifications.channels.webhook import for_ntfy, recipient
+from rooms.notifications.content import content_about
 from tests.harness.receivers import Receiver, receiving
 
 Ask = Callable[..., Question]
@@ -157,9 +157,9 @@ def test_ntfy_gets_a_message_for_its_topic(room: Room, ana: Any, receiver: Recei
 
 
 def test_an_escalation_is_urgent(question: Question) -> None:
-    letter = letter_about(Notice.Kind.ESCALATED, question)
+    letter = content_about(Notice.Kind.ESCALATED, question)
     assert letter.title == "Nobody has answered: Database · Operations"
-    assert webhooks.for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
+    assert for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
 
 
 # ---- the page --------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_a_test_that_is_never_sent_is_not_looked_at_for_ever(manager: Client, ro
 
 def test_the_outcome_of_a_test_is_for_who_sent_it(manager: Client, room: Room, ana: Any, ben: Any) -> None:
     webhook, _ = webhooks.add(room, ana, url="https://hooks.example.org", label="x")
-    row = planner.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), ben)
+    row = recipient(webhook, ben).notice(Notice.Kind.TEST, None, timezone.now())
     [notice] = outbox.queue_tests([row])
     assert manager.get(f"/settings/tried?test={notice.pk}").status_code == 404
     assert manager.get("/settings/tried").status_code == 404

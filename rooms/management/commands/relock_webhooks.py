@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from rooms.notifications.channels import webhook
+from rooms.notifications import webhooks
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.epilog = "Example: python manage.py relock_webhooks"
 
     def handle(self, **options: Any) -> None:
-        renewed, lost = webhook.relock_all()
+        renewed, lost = webhooks.relock_all()
         self.stdout.write(f"Webhooks encrypted with the present SECRET_KEY: {renewed}.")
         if lost:
             raise CommandError(

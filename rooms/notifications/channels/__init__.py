@@ -1,1 +1,1 @@
-"""Channels: one module for each way to send a notification."""
+"""Notification channels: one module for each, listed in `registry.py`."""

@@ -1,6 +1,8 @@
-"""A notice as a mail: plain text, the same as simple HTML, and a way to have no more of them."""
+"""E-mail channel: plain text with an HTML alternative, and a link to switch these mails off."""
 
+from collections.abc import Callable, Iterable, Sequence
 from email.utils import formataddr, parseaddr
+from functools import partial
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -8,40 +10,79 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.message import BadHeaderError
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from rooms.conf import setting
+from rooms.models import Notice, NoticePreferences, NoticeRule
+from rooms.models.notifications import OFF
 from rooms.notifications import safe_http
-from rooms.notifications.content import Letter
+from rooms.notifications.channels.channel import People, PersonalChannel, Recipient
+from rooms.notifications.content import Content
 
-# Where a mail goes nowhere: what the site has without EMAIL_URL.
+# The backend that drops all mails: the site's default without EMAIL_URL.
 DUMMY = "django.core.mail.backends.dummy.EmailBackend"
-# For each silence of a mail server: Django alone would wait for ever.
+# For each read from the mail server. Without EMAIL_TIMEOUT Django would wait for ever.
 TIMEOUT_SECONDS = 10
 
 
-def are_possible() -> bool:
-    """Whether the site can send mails, and knows what their links begin with."""
+class EmailChannel(PersonalChannel):
+    name = Notice.Channel.MAIL
+
+    def users_who_may_want(self, room: Any) -> Q:
+        by_default = NoticePreferences.objects.exclude(mail=OFF).values("user")
+        in_room = NoticeRule.objects.filter(room=room).exclude(mail=None).exclude(mail=OFF).values("user")
+        return Q(pk__in=by_default) | Q(pk__in=in_room)
+
+    def recipients_of(self, people: People) -> Iterable[Recipient]:
+        return [recipient(user) for user in people.values() if address_of(user)]
+
+    def has_recipient(self, notice: Notice) -> bool:
+        return bool(address_of(notice.user))
+
+    def send_later(self, notice: Notice, content: Content) -> Callable[[], None]:
+        return partial(send, mail_to(address_of(notice.user), notice.pk, content))
+
+    def no_recipient_text(self) -> str:
+        return gettext("Your account has no mail address.")
+
+    def success_text(self, tests: Sequence[Notice]) -> str:
+        return gettext("Sent to %(address)s.") % {"address": address_of(tests[0].user)}
+
+    # No notice that a question is settled: a second mail would only be noise.
+
+
+def recipient(user: Any) -> Recipient:
+    return Recipient(Notice.Channel.MAIL, user.pk, {"user": user}, user_id=user.pk)
+
+
+def address_of(user: Any) -> str:
+    """The person's mail address; empty where the portal has none."""
+    return str(getattr(user, user.get_email_field_name(), "") or "")
+
+
+def is_configured() -> bool:
+    """Whether the site can send mails, and knows the origin for their links."""
     return settings.EMAIL_BACKEND != DUMMY and bool(setting("ORIGIN"))
 
 
-def mail_to(address: str, notice_id: str, letter: Letter) -> EmailMultiAlternatives:
-    """In the language that is active."""
-    choices = setting("ORIGIN") + reverse("ask_bridge:settings")
-    context = {"letter": letter, "settings_address": choices}
+def mail_to(address: str, notice_id: str, content: Content) -> EmailMultiAlternatives:
+    """In the active language."""
+    settings_address = setting("ORIGIN") + reverse("ask_bridge:settings")
+    context = {"content": content, "settings_address": settings_address}
     host = urlsplit(setting("ORIGIN")).hostname or "localhost"
     sender = parseaddr(settings.DEFAULT_FROM_EMAIL)
     mail = EmailMultiAlternatives(
-        subject=letter.title,
+        subject=content.title,
         body=render_to_string("ask_bridge/mail.txt", context),
         from_email=formataddr((sender[0] or "Ask Bridge", sender[1])),
         to=[address],
         headers={
-            # The same for every attempt: a second one of it is the same mail to most programs.
+            # The same for every attempt: most mail programs show a repeated mail once.
             "Message-ID": f"<{notice_id}@{host}>",
-            "List-Unsubscribe": f"<{choices}>",
+            "List-Unsubscribe": f"<{settings_address}>",
             "Auto-Submitted": "auto-generated",
             "X-Auto-Response-Suppress": "All",
         },
@@ -51,8 +92,8 @@ def mail_to(address: str, notice_id: str, letter: Letter) -> EmailMultiAlternati
 
 
 def send(mail: EmailMultiAlternatives) -> None:
-    """Hand it to the mail server, or raise why not."""
-    if not are_possible():
+    """Send it, or raise why the mail server did not accept it."""
+    if not is_configured():
         raise safe_http.Refused(gettext("This site is not set up to send mails."))
     mail.connection = connection = cast(Any, get_connection())
     if getattr(connection, "timeout", 0) is None:  # a portal without EMAIL_TIMEOUT
@@ -74,7 +115,7 @@ def send(mail: EmailMultiAlternatives) -> None:
 
 
 def _problem(code: int, said: Any) -> Exception:
-    """From 500 on a mail server means it for good."""
+    """Codes from 500 on are permanent failures."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
     sentence = gettext("The mail server said %(code)s: %(said)s") % {"code": code, "said": text}
     return safe_http.Refused(sentence) if code >= 500 else safe_http.Unreachable(sentence)

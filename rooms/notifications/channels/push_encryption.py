@@ -1,4 +1,4 @@
-"""Cryptography of web push: messages for one browser (RFC 8291), signed as ours (VAPID, RFC 8292)."""
+"""Cryptography of web push: messages for one browser (RFC 8291), signed by the site (VAPID, RFC 8292)."""
 
 import json
 import os
@@ -14,21 +14,21 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 CURVE = ec.SECP256R1()
-# Of the content encoding aes128gcm (RFC 8188): a random salt, the size of a record, our key as its name.
+# Header of the content encoding aes128gcm (RFC 8188): random salt, record size, our public key as key id.
 SALT_BYTES = 16
 RECORD_BYTES = 4096
 TAG_BYTES = 16
-# After the text of the last record; there is only one.
+# Padding delimiter of the last record; there is only one record.
 LAST_RECORD = b"\x02"
-# A push service need not take more than 4096 bytes in all (RFC 8030), header included.
+# A push service need not accept more than 4096 bytes (RFC 8030), header included.
 HEADER_BYTES = SALT_BYTES + 4 + 1 + 65
 LONGEST_TEXT = 4096 - HEADER_BYTES - len(LAST_RECORD) - TAG_BYTES
-# Of one coordinate of the curve, and of each half of a signature.
+# Of a coordinate of the curve, and of each half of a signature.
 NUMBER_BYTES = 32
 
 
 class TooLong(ValueError):
-    """More than push services take."""
+    """More than push services accept."""
 
 
 def encrypt(
@@ -39,7 +39,7 @@ def encrypt(
     own_key: ec.EllipticCurvePrivateKey | None = None,
     salt: bytes | None = None,
 ) -> bytes:
-    """The body of a push message; own key and salt are new for each, and named only by tests."""
+    """The body of a push message; own key and salt are new for each, and passed only by tests."""
     if len(text) > LONGEST_TEXT:
         raise TooLong(f"A push message has {LONGEST_TEXT} bytes at most; this one has {len(text)}.")
     own_key = own_key or ec.generate_private_key(CURVE)
@@ -59,7 +59,7 @@ def _derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
 
 
 def authorization(own_key: ec.EllipticCurvePrivateKey, claims: Mapping[str, Any]) -> str:
-    """The header that proves who sends: a JSON web token, signed with ES256, and the key to check it with."""
+    """The Authorization header: a JSON web token signed with ES256, and the key to verify it with."""
     head = {"typ": "JWT", "alg": "ES256"}
     token = ".".join(encoded(json.dumps(part, separators=(",", ":")).encode()) for part in (head, claims))
     numbers = decode_dss_signature(own_key.sign(token.encode(), ec.ECDSA(SHA256())))
@@ -71,12 +71,12 @@ def authorization(own_key: ec.EllipticCurvePrivateKey, claims: Mapping[str, Any]
 
 
 def private_key(text: str) -> ec.EllipticCurvePrivateKey:
-    """A key from its number in base64url or plain base64; ValueError for what is none."""
+    """A key from its number in base64url or plain base64; ValueError if it is not one."""
     return ec.derive_private_key(int.from_bytes(decoded(text.replace("+", "-").replace("/", "_"))), CURVE)
 
 
 def public_key(text: str) -> ec.EllipticCurvePublicKey:
-    """A key from its uncompressed point in base64url; ValueError for what is none."""
+    """A key from its uncompressed point in base64url; ValueError if it is not one."""
     return ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decoded(text))
 
 
@@ -85,7 +85,7 @@ def point_of(key: ec.EllipticCurvePublicKey) -> bytes:
 
 
 def encoded(data: bytes) -> str:
-    """Base64url without padding, as everything of web push."""
+    """Base64url without padding, as web push uses everywhere."""
     return urlsafe_b64encode(data).decode().rstrip("=")
 
 

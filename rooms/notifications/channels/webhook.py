@@ -1,113 +1,97 @@
-"""Other programs that hear of a room's questions: signed JSON, Slack, ntfy."""
+"""Webhook channel: posts a room's questions to other programs as signed JSON, to Slack or to ntfy.
+
+`webhooks.py` manages the webhooks of a room.
+"""
 
 import hashlib
 import hmac
 import json
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from time import time
 from typing import Any
 
+from django.db.models import Q
 from django.utils.translation import gettext
 
-from rooms import audit, serializers
-from rooms.audit import Action
+from rooms import serializers
 from rooms.conf import setting
-from rooms.crypto import CannotUnlock, lock, relock, unlock
-from rooms.db.transactions import writing
-from rooms.lifecycle import Person
+from rooms.crypto import CannotUnlock
+from rooms.db.compiled import Select
 from rooms.models import Notice, Question, Room, Webhook
 from rooms.notifications import safe_http
-from rooms.notifications.content import Letter
+from rooms.notifications.channels.channel import NO_RECEIVER, Channel, People, Recipient
+from rooms.notifications.content import Content
+from rooms.notifications.webhooks import url_and_secret
 
-PURPOSE = "ask_bridge.webhook"
-SECRET_BYTES = 32
-# More than a team reads; a script could else multiply every question.
-WEBHOOKS_PER_ROOM = 20
-
-# Of ntfy, from 1 to 5: an escalation rings, an answer only stands there.
+# Of ntfy, from 1 to 5: an escalation rings, an answer is shown silently.
 PRIORITIES = {Notice.Kind.ESCALATED: 5, Notice.Kind.SETTLED: 2}
 TAGS = {Notice.Kind.ESCALATED: "rotating_light", Notice.Kind.SETTLED: "white_check_mark"}
 
 
-# ---- made and kept ---------------------------------------------------------------------------------------
+# Run for every new question, so compiled once.
+ENABLED = Select(lambda room: Webhook.objects.filter(room=room, is_enabled=True, on_asked=True))
 
 
-class TooManyWebhooks(Exception):
-    """As many as a room may have."""
+class WebhookChannel(Channel):
+    name = Notice.Channel.WEBHOOK
+    receiver_field = "webhook"
+    related = ("webhook__room",)
+
+    def recipients(self, room: Room, people: People) -> Iterable[Recipient]:
+        return [recipient(webhook) for webhook in ENABLED.all(room=room.pk)]
+
+    def recipients_of_outcomes_only(self, room: Room) -> Iterable[Recipient]:
+        webhooks = Webhook.objects.filter(room=room, is_enabled=True, on_asked=False, on_settled=True)
+        return [recipient(webhook) for webhook in webhooks]
+
+    def wants_outcomes_only(self, notice: Notice) -> bool:
+        return notice.webhook is not None and not notice.webhook.on_asked
+
+    def recipient_of_outcome(self, notice: Notice) -> Recipient | None:
+        return recipient(notice.webhook) if notice.webhook and notice.webhook.on_settled else None
+
+    def has_recipient(self, notice: Notice) -> bool:
+        return notice.webhook is not None and notice.webhook.is_enabled
+
+    def same_host(self, notice: Notice) -> Q:
+        return Q(webhook__host=notice.webhook.host) if notice.webhook else super().same_host(notice)
+
+    def send_later(self, notice: Notice, content: Content) -> Callable[[], None]:
+        if notice.webhook is None:
+            raise safe_http.Refused(NO_RECEIVER)
+        event = event_about(notice, notice.question, notice.webhook.room)
+        return partial(send, notice.webhook, notice.pk, content, event)
+
+    def success_text(self, tests: Sequence[Notice]) -> str:
+        return gettext("Sent: it was taken.")
 
 
-@writing()
-def add(room: Room, by: Person | None, *, url: str, **fields: Any) -> tuple[Webhook, str]:
-    """A new webhook and its secret, which is shown once; or `outgoing.Refused` for an impossible address."""
-    parts = safe_http.check(url)
-    if Webhook.objects.filter(room=room).count() >= WEBHOOKS_PER_ROOM:
-        raise TooManyWebhooks
-    secret = f"abw_{secrets.token_urlsafe(SECRET_BYTES)}"
-    webhook = Webhook.objects.create(
-        room=room,
-        created_by_id=by.pk if by else None,
-        host=parts.netloc,
-        locked_address=lock(PURPOSE, url),
-        locked_secret=lock(PURPOSE, secret),
-        **fields,
+def recipient(webhook: Webhook, user: Any = None) -> Recipient:
+    """`user` is the person who sends a test to it."""
+    fields = {"webhook": webhook, "user": user}
+    return Recipient(
+        Notice.Channel.WEBHOOK,
+        webhook.pk,
+        fields,
+        created_at=webhook.created_at,
+        delay_minutes=webhook.after_minutes,
     )
-    record(Action.WEBHOOK_ADDED, webhook, by)
-    return webhook, secret
 
 
-@writing()
-def switch(webhook: Webhook, by: Person, *, is_enabled: bool) -> None:
-    """Let it hear again, or no more."""
-    if Webhook.objects.filter(pk=webhook.pk).exclude(is_enabled=is_enabled).update(is_enabled=is_enabled):
-        record(Action.WEBHOOK_CHANGED, webhook, by, enabled=is_enabled)
-
-
-@writing()
-def remove(webhook: Webhook, by: Person) -> None:
-    """Forget its address and its secret."""
-    record(Action.WEBHOOK_REMOVED, webhook, by)
-    webhook.delete()
-
-
-def record(action: Action, webhook: Webhook, by: Person | None, **details: Any) -> None:
-    """What leaves the site is everybody's business: who sent it where, though not the whole address."""
-    named = {"label": webhook.label, "host": webhook.host, **details}
-    audit.record(action, webhook.room, audit.actor_of(by), str(webhook.pk), **named)
-
-
-@writing()
-def relock_all() -> tuple[int, int]:
-    """Encrypt all addresses and secrets with the present SECRET_KEY; how many, and how many could not be."""
-    renewed = lost = 0
-    for webhook in Webhook.objects.select_for_update():
-        try:
-            webhook.locked_address = relock(PURPOSE, webhook.locked_address)
-            webhook.locked_secret = relock(PURPOSE, webhook.locked_secret)
-        except CannotUnlock:
-            lost += 1
-            continue
-        webhook.save(update_fields=["locked_address", "locked_secret"])
-        renewed += 1
-    return renewed, lost
-
-
-# ---- what is sent ----------------------------------------------------------------------------------------
-
-
-def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, Any]) -> None:
-    """Call it, or raise why that did not work."""
+def send(webhook: Webhook, notice_id: str, content: Content, event: Mapping[str, Any]) -> None:
+    """Post it, or raise why it was not accepted."""
     if not setting("ORIGIN"):
         raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
     try:
-        url, secret = unlock(PURPOSE, webhook.locked_address), unlock(PURPOSE, webhook.locked_secret)
+        url, secret = url_and_secret(webhook)
     except CannotUnlock:
         raise safe_http.Refused(
             gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
         ) from None
-    url, message = _shaped(webhook, url, letter, event)
+    url, message = _shaped(webhook, url, content, event)
     body = json.dumps(message).encode()
-    # The same for every attempt: whoever got it already knows it by this.
+    # The same for every attempt, so that a receiver recognises a repeated delivery.
     headers = {"Content-Type": "application/json", "Idempotency-Key": notice_id}
     if webhook.kind == Webhook.Kind.JSON:
         headers["X-Ask-Bridge-Signature"] = signature(secret, body, int(time()))
@@ -121,13 +105,13 @@ def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, A
 
 
 def signature(secret: str, body: bytes, at: int) -> str:
-    """Who knows the secret can tell that it was us, and when: docs/notifications.md has their side of it."""
+    """Proves to a receiver who sent this and when; docs/notifications.md shows how to verify it."""
     digest = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={digest}"
 
 
 def event_about(notice: Notice, question: Question | None, room: Room) -> dict[str, Any]:
-    """What a program is told: the question as the API has it."""
+    """The JSON body: the question as in the API."""
     is_test = question is None
     return {
         "id": notice.pk,
@@ -143,57 +127,52 @@ def _absolute(path: str) -> str:
 
 
 def _shaped(
-    webhook: Webhook, url: str, letter: Letter, event: Mapping[str, Any]
+    webhook: Webhook, url: str, content: Content, event: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     match webhook.kind:
         case Webhook.Kind.SLACK:
-            return url, for_slack(letter)
+            return url, for_slack(content)
         case Webhook.Kind.NTFY:
-            return for_ntfy(url, letter)
+            return for_ntfy(url, content)
         case _:
             return url, event
 
 
-def for_slack(letter: Letter) -> dict[str, Any]:
-    """Blocks with a button; `text` is what its own notifications and old clients show."""
-    lines = [f"*{in_slack(letter.title)}*", in_slack(letter.body)]
-    if letter.agent and not letter.is_over:
-        lines.append(f"_{in_slack(letter.agent)}_")
+def for_slack(content: Content) -> dict[str, Any]:
+    """Blocks with a button; `text` is for Slack's own notifications and old clients."""
+    lines = [f"*{in_slack(content.title)}*", in_slack(content.body)]
+    if content.agent and not content.is_over:
+        lines.append(f"_{in_slack(content.agent)}_")
     blocks: list[dict[str, Any]] = [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines)}}]
-    if not letter.is_over:
-        label = gettext("Answer") if letter.kind != Notice.Kind.TEST else gettext("Open")
+    if not content.is_over:
+        label = gettext("Answer") if content.kind != Notice.Kind.TEST else gettext("Open")
         text = {"type": "plain_text", "text": label}
         blocks.append(
-            {"type": "actions", "elements": [{"type": "button", "text": text, "url": letter.address}]}
+            {"type": "actions", "elements": [{"type": "button", "text": text, "url": content.address}]}
         )
-    return {"text": in_slack(f"{letter.title}: {letter.body}"), "blocks": blocks}
+    return {"text": in_slack(f"{content.title}: {content.body}"), "blocks": blocks}
 
 
-# What would be bold, struck out, a link or a call for everybody: an invisible space keeps it from being that.
+# Marks of bold, italic, strike-through and code: a zero-width space before them disables them.
 SLACK_MARKS = {ord(mark): f"\u200b{mark}" for mark in "*_~`"}
 
 
 def in_slack(text: str) -> str:
-    """The text as it is, whatever Slack would make of it."""
+    """Escaped, so that Slack shows the text as it is: no formatting, links or mentions."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.translate(SLACK_MARKS)
 
 
-def for_ntfy(url: str, letter: Letter) -> tuple[str, dict[str, Any]]:
-    """Published as JSON, which any text survives: to the server, the last part of the address as topic."""
+def for_ntfy(url: str, content: Content) -> tuple[str, dict[str, Any]]:
+    """The server's URL and the JSON to publish, which keeps any text; the topic ends the address."""
     server, _, topic = url.partition("?")[0].rstrip("/").rpartition("/")
     query = url.partition("?")[2]
     message = {
         "topic": topic,
-        "title": letter.title,
-        "message": letter.body,
-        "click": letter.address,
-        "priority": PRIORITIES.get(letter.kind, 3),
-        "tags": [TAGS.get(letter.kind, "speech_balloon")],
+        "title": content.title,
+        "message": content.body,
+        "click": content.address,
+        "priority": PRIORITIES.get(content.kind, 3),
+        "tags": [TAGS.get(content.kind, "speech_balloon")],
     }
     return f"{server}/{'?' + query if query else ''}", message
-
-
-def last_told(webhook: Webhook) -> Notice | None:
-    """The newest thing that was tried."""
-    return webhook.notices.filter(attempts__gt=0).order_by("-created_at").first()

@@ -1,4 +1,4 @@
-"""The page of a room's webhooks, for its managers; to everybody else it does not exist."""
+"""The webhooks page of a room, for its managers; for other people it does not exist (404)."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ from rooms import access
 from rooms.access import rate_limits
 from rooms.conf import setting
 from rooms.models import Notice, Room, Webhook
-from rooms.notifications import planner, safe_http, samples
-from rooms.notifications.channels import webhook as webhooks
+from rooms.notifications import safe_http, samples, webhooks
+from rooms.notifications.channels import webhook as channel
 from rooms.web import base_context, form, is_htmx, page
 
-# A week: whoever waits longer than that wants no notification.
+# A week: a longer delay is most likely a mistake.
 MOST_MINUTES = 7 * 24 * 60
 
 
 class WebhookForm(forms.ModelForm):
-    # Kept by `webhooks.add`, locked; it also says what is wrong with it.
+    # `webhooks.add` validates it and stores it encrypted.
     url = forms.CharField(label=_("Address"), max_length=1000)
     after_minutes = forms.IntegerField(min_value=0, max_value=MOST_MINUTES, required=False)
 
@@ -70,7 +70,7 @@ def _add(request: HttpRequest, room: Room) -> HttpResponse:
 
 @form
 def try_out(request: HttpRequest, room: str) -> HttpResponse:
-    """Queue a test for it; the page says in a sentence what came of it."""
+    """Queue a test for the webhook; the page shows its result."""
     webhook = _own_webhook(request, _own_room(request, room))
     try:
         rate_limits.check_tests(request.user)
@@ -78,8 +78,8 @@ def try_out(request: HttpRequest, room: str) -> HttpResponse:
         if is_htmx(request):
             return samples.too_many(request, over)
         raise
-    row = planner.webhook_row(Notice.Kind.TEST, None, webhook, timezone.now(), request.user)
-    tried = samples.queue([row])
+    recipient = channel.recipient(webhook, request.user)
+    tried = samples.queue([recipient.notice(Notice.Kind.TEST, None, timezone.now())])
     if is_htmx(request):
         return samples.part(request, tried)
     page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#webhook-{webhook.pk}"
@@ -88,7 +88,7 @@ def try_out(request: HttpRequest, room: str) -> HttpResponse:
 
 @form
 def switch(request: HttpRequest, room: str) -> HttpResponse:
-    """The button says what it does, so that pressing it twice does not undo it."""
+    """The form names the new state, so that pressing the button twice does not undo it."""
     webhook = _own_webhook(request, _own_room(request, room))
     webhooks.switch(webhook, request.user, is_enabled=request.POST.get("enabled") == "on")
     return redirect("ask_bridge:webhooks", room)
@@ -119,7 +119,7 @@ def _own_webhook(request: HttpRequest, room: Room) -> Webhook:
 def _page(request: HttpRequest, room: Room, status: int = 200, **context: Any) -> HttpResponse:
     context |= base_context(request, room=room)
     context |= {
-        "webhooks": [{"webhook": one, "last": webhooks.last_told(one)} for one in room.webhooks.all()],
+        "webhooks": [{"webhook": one, "last": webhooks.last_attempted(one)} for one in room.webhooks.all()],
         "knows_itself": bool(setting("ORIGIN")),
     }
     return render(request, "ask_bridge/webhooks.html", context, status=status)

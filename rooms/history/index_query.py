@@ -1,0 +1,160 @@
+"""Queries of the full-text index of the history, for SQLite (FTS5) and PostgreSQL (tsvector).
+
+SQLite's index returns its rows in the order of ids, so the newest come first. PostgreSQL's has no order: the
+newest thirty of a frequent word would need sorting hundreds of thousands of rows. So there the most recent
+entries are filtered first, and the index is used only if they do not suffice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connections
+
+from rooms.db.transactions import alias
+from rooms.history.index import EPOCH, IDS_PER_MICROSECOND, room_label
+from rooms.models import HistoryEntry
+
+# Up to so many rooms are part of the index lookup. A person who sees more rooms sees most entries anyway.
+MOST_ROOM_LABELS = 64
+# PostgreSQL filters so many of the newest entries first, in about three milliseconds.
+RECENT = 2_000
+
+ENTRIES = HistoryEntry._meta.db_table
+# Of SQLite; PostgreSQL has the column `search`.
+INDEX = "ask_bridge_historyindex"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A phrase: consecutive words, of which the last may be a prefix."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+
+
+@dataclass(frozen=True)
+class IndexQuery:
+    """Entries of these rooms with all words and labels, and with any of the similarity words if given."""
+
+    room_ids: Sequence[int]
+    words: Sequence[Term] = ()
+    labels: Sequence[Term] = ()
+    similarity_words: Sequence[str] = ()
+    # Inclusive bounds of entry ids.
+    oldest: int | None = None
+    newest: int | None = None
+
+    def newest_entries(self, limit: int) -> list[tuple[int, str]]:
+        """Ids of entries and of their questions, newest first."""
+        statements = self._statements()
+        return _rows(statements.newest, {**statements.values, "limit": limit})
+
+    def count(self, most: int) -> int:
+        """How many there are; `most` + 1 if there are more than `most`."""
+        statements = self._statements()
+        counted = f"SELECT COUNT(*) FROM ({statements.found} LIMIT %(limit)s) AS counted"  # noqa: S608 - constants
+        return _rows(counted, {**statements.values, "limit": most + 1})[0][0]
+
+    def _statements(self) -> "Statements":
+        is_postgres = connections[alias()].vendor == "postgresql"
+        return _in_postgres(self) if is_postgres else _in_sqlite(self)
+
+    @property
+    def room_labels(self) -> list[str]:
+        """For the index lookup; none if there are too many."""
+        return [*map(room_label, self.room_ids)] if len(self.room_ids) <= MOST_ROOM_LABELS else []
+
+    @property
+    def in_rooms(self) -> str:
+        """SQL that enforces the rooms even if the index returns others."""
+        return f"room_id IN ({', '.join(map(str, self.room_ids))})"
+
+    def in_span(self, key: str, oldest: str = "oldest", newest: str = "newest") -> str:
+        bounds = [f"{key} >= %({oldest})s"] if self.oldest is not None else []
+        bounds += [f"{key} <= %({newest})s"] if self.newest is not None else []
+        return " AND ".join(bounds) or "TRUE"
+
+
+@dataclass(frozen=True)
+class Statements:
+    """SQL of a query for one database: all that it finds, and the newest of them."""
+
+    found: str
+    newest: str
+    values: dict[str, Any]
+
+
+def _in_sqlite(query: IndexQuery) -> Statements:
+    def phrase(column: str, term: Term) -> str:
+        return f'{column} : "{" ".join(term.words)}"{"*" * term.is_prefix}'
+
+    needed = [phrase("text", term) for term in query.words]
+    needed += [phrase("labels", term) for term in query.labels]
+    if query.room_labels:
+        needed.append(f"labels : ({' OR '.join(query.room_labels)})")
+    if query.similarity_words:
+        needed.append(f"likeness : ({' OR '.join(query.similarity_words)})")
+    source, key = f"{ENTRIES} WHERE", "id"
+    if needed:
+        # CROSS JOIN keeps this order: the index is read first, and returns the newest rows first.
+        key = f"{INDEX}.rowid"
+        source = f"{INDEX} CROSS JOIN {ENTRIES} ON {ENTRIES}.id = {key} WHERE {INDEX} MATCH %(query)s AND"
+    found = f"SELECT id, question_id FROM {source} {query.in_rooms} AND {query.in_span(key)}"  # noqa: S608 - constants
+    values = {"query": " AND ".join(needed), "oldest": query.oldest, "newest": query.newest}
+    return Statements(found, f"{found} ORDER BY {key} DESC LIMIT %(limit)s", values)
+
+
+def _in_postgres(query: IndexQuery) -> Statements:
+    def phrase(term: Term) -> str:
+        return " <-> ".join(f"'{word}'" for word in term.words) + ":*" * term.is_prefix
+
+    needed = [f"({phrase(term)})" for term in (*query.words, *query.labels)]
+    if query.similarity_words:
+        needed.append(f"({' | '.join(query.similarity_words)})")
+    matches = "search @@ to_tsquery('simple', %(query)s)" if needed else "TRUE"
+    if needed and query.room_labels:
+        needed.append(f"({' | '.join(query.room_labels)})")
+    in_span = query.in_span("id")
+    found = f"SELECT id, question_id FROM {ENTRIES} WHERE {matches} AND {query.in_rooms} AND {in_span}"  # noqa: S608 - constants
+    # OFFSET 0 hides the outer ORDER BY, for which PostgreSQL might scan all entries from the newest on.
+    whole = f"{found} OFFSET 0"
+    if not needed:
+        # For each room by itself: one scan for all might pass a year of entries of other rooms.
+        whole = f"""
+            SELECT id, question_id
+            FROM unnest(ARRAY[{", ".join(map(str, query.room_ids))}]) AS seen (room_id)
+            CROSS JOIN LATERAL (
+                SELECT id, question_id FROM {ENTRIES}
+                WHERE room_id = seen.room_id AND {in_span} AND {query.in_span("settled_at", "since", "until")}
+                ORDER BY settled_at DESC, id DESC LIMIT %(limit)s
+            ) AS newest
+        """  # noqa: S608
+    newest = f"""
+        WITH recent AS (
+            SELECT id, question_id
+            FROM (SELECT * FROM {ENTRIES} WHERE {in_span} ORDER BY id DESC LIMIT {RECENT}) AS latest
+            WHERE {matches} AND {query.in_rooms} ORDER BY id DESC LIMIT %(limit)s
+        )
+        SELECT * FROM recent WHERE (SELECT COUNT(*) FROM recent) = %(limit)s
+        UNION ALL
+        SELECT * FROM ({whole}) AS whole WHERE (SELECT COUNT(*) FROM recent) < %(limit)s
+        ORDER BY id DESC LIMIT %(limit)s
+    """  # noqa: S608
+    values = {
+        **{"query": " & ".join(needed), "oldest": query.oldest, "newest": query.newest},
+        **{"since": _moment_of(query.oldest), "until": _moment_of(query.newest)},
+    }
+    return Statements(found, newest, values)
+
+
+def _moment_of(entry_id: int | None) -> datetime | None:
+    """When an entry was settled: the ordered index on rooms contains this instead of the id."""
+    return None if entry_id is None else EPOCH + timedelta(microseconds=entry_id // IDS_PER_MICROSECOND)
+
+
+def _rows(sql: str, values: dict[str, Any]) -> list[Any]:
+    with connections[alias()].cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
