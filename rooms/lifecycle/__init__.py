@@ -17,9 +17,10 @@ first to settle a question wins in the database; everybody else gets `AlreadySet
 is now.
 """
 
+from rooms.lifecycle.actors import Person, ending_by, name_of
 from rooms.lifecycle.answering import answer, ask_back, decline
+from rooms.lifecycle.approval import escalate, may_decide, release, undo
 from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
-from rooms.lifecycle.careful import escalate, may_decide, release, undo
 from rooms.lifecycle.deleting import delete_questions
 from rooms.lifecycle.exceptions import (
     AlreadySettled,
@@ -28,8 +29,20 @@ from rooms.lifecycle.exceptions import (
     NotTheirTurn,
     RoomArchived,
 )
-from rooms.lifecycle.people import Person, ending_by, name_of
-from rooms.lifecycle.repeats import is_own_answer, is_own_refusal
+from rooms.lifecycle.leases import (
+    GRACE_SECONDS,
+    LEASE_SECONDS,
+    asked_with,
+    deliver,
+    deliver_all,
+    pause_waits,
+    recall,
+    renew_leases,
+    wait_ended,
+    wait_paused,
+    wait_started,
+)
+from rooms.lifecycle.resubmissions import is_own_answer, is_own_refusal
 from rooms.lifecycle.rooms import (
     add_room,
     archive_room,
@@ -48,19 +61,6 @@ from rooms.lifecycle.settling import (
     withdraw_open,
 )
 from rooms.lifecycle.sweeping import sweep
-from rooms.lifecycle.waiting import (
-    GRACE_SECONDS,
-    LEASE_SECONDS,
-    asked_with,
-    deliver,
-    deliver_all,
-    pause_waits,
-    recall,
-    renew_leases,
-    wait_ended,
-    wait_paused,
-    wait_started,
-)
 
 __all__ = [
     "GRACE_SECONDS",

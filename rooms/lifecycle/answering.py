@@ -7,9 +7,9 @@ from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.care import care_of
 from rooms.contract.payload import Choice, as_json, check_choices, check_reply, parse_prompts
-from rooms.lifecycle.careful import cast_vote, check_turn
+from rooms.lifecycle.actors import Person, person_fields
+from rooms.lifecycle.approval import cast_vote, check_turn
 from rooms.lifecycle.exceptions import NeedsPeople
-from rooms.lifecycle.people import Person, person_fields
 from rooms.lifecycle.settling import settle, settle_in_time
 from rooms.models import AgentKey, Answer, Question
 

@@ -15,10 +15,10 @@ from rooms.contract.payload import Ask, as_json
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.compiled import Select, insert
 from rooms.db.transactions import writing
-from rooms.lifecycle.changes import announce, next_audited_revision
+from rooms.lifecycle.actors import Person
 from rooms.lifecycle.exceptions import AskedDifferently
-from rooms.lifecycle.people import Person
-from rooms.lifecycle.waiting import GRACE_SECONDS
+from rooms.lifecycle.leases import GRACE_SECONDS
+from rooms.lifecycle.revisions import announce, next_audited_revision
 from rooms.models import AgentKey, Question, Room
 
 ASKED_BEFORE = Select(

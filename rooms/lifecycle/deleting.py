@@ -3,7 +3,7 @@
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.db.transactions import writing
-from rooms.lifecycle.people import Person
+from rooms.lifecycle.actors import Person
 from rooms.models import QuestionQuerySet
 
 

@@ -13,8 +13,8 @@ from rooms.audit import Action, actor_of
 from rooms.contract import ids
 from rooms.db.compiled import insert
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.changes import announce, next_revision
-from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.actors import Person, name_of
+from rooms.lifecycle.revisions import announce, next_revision
 from rooms.lifecycle.settling import withdraw_open
 from rooms.models import EndReason, Membership, Message, Room
 

@@ -11,9 +11,9 @@ from rooms.audit import Action, actor_of
 from rooms.contract.care import care_of, together
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.actors import Person, ending_by, name_of
 from rooms.lifecycle.exceptions import AlreadySettled
-from rooms.lifecycle.people import Person, ending_by, name_of
+from rooms.lifecycle.revisions import announce, locked, next_audited_revision
 from rooms.models import AgentKey, Answer, Ended, EndedBy, EndReason, Question, QuestionQuerySet
 
 # What changes beside the state of a question, by other hands than those that settle it.

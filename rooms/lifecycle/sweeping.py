@@ -3,9 +3,9 @@
 from django.utils import timezone
 
 from rooms.db.compiled import Select
-from rooms.lifecycle.careful import escalate, release
-from rooms.lifecycle.changes import LeavingMark
+from rooms.lifecycle.approval import escalate, release
 from rooms.lifecycle.exceptions import AlreadySettled
+from rooms.lifecycle.revisions import LeavingMark
 from rooms.lifecycle.settling import close_stale, expire
 from rooms.models import Question
 

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from rooms.contract.care import Vote, decided_choices
 from rooms.contract.payload import NewMessage, parse_ask
 from rooms.contract.types import InvalidPayload, parse
-from rooms.lifecycle.people import name_of
+from rooms.lifecycle.actors import name_of
 
 
 def ask(*labels: str, header: str = "", agent: str = "agent") -> Any:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from rooms.db.compiled import Select, Update
 from rooms.db.transactions import in_batches, writing
-from rooms.lifecycle.changes import LeavingMark, Mark
+from rooms.lifecycle.revisions import LeavingMark, Mark
 from rooms.models import Question, QuestionQuerySet
 
 # How long an agent counts as waiting after its last sign of life. Held waits renew it every few seconds;

@@ -11,9 +11,9 @@ from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
 from rooms.db.compiled import key_of
-from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.actors import Person, name_of
 from rooms.lifecycle.exceptions import AlreadySettled, NotTheirTurn
-from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.revisions import announce, locked, next_audited_revision
 from rooms.lifecycle.settling import expire, settle
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 from rooms.permissions import MEMBERSHIP, permissions
