@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from rooms.contract.care import Lock, Restriction, restriction
+from rooms.contract.restrictions import Lock, Restriction, restriction
 from rooms.models import Membership, Question, Room
 from rooms.permissions import permissions
 

@@ -15,7 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import TypedDict  # Python 3.11's own lacks what pydantic needs
 
 from rooms import __version__, serializers
-from rooms.contract.payload import (
+from rooms.contract.asks import Ask
+from rooms.contract.limits import (
     BODY_LIMIT,
     HOOK_TIMEOUT_SECONDS,
     IDENTIFIER_LENGTH,
@@ -24,11 +25,8 @@ from rooms.contract.payload import (
     PAGE_LIMIT,
     PAGE_SIZE,
     QUESTION_LENGTH,
-    Ask,
-    NewMessage,
-    ReportedAnswer,
-    ResponseContent,
 )
+from rooms.contract.payload import NewMessage, ReportedAnswer, ResponseContent
 from rooms.contract.problems import CONTENT_TYPE as PROBLEM
 from rooms.contract.problems import TITLES
 from rooms.contract.types import FieldError

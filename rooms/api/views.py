@@ -24,17 +24,16 @@ from rooms.api.endpoint import (
     wait_seconds,
 )
 from rooms.contract import problems
+from rooms.contract.limits import IDENTIFIER_LENGTH, QUESTION_LENGTH
 from rooms.contract.payload import (
-    IDENTIFIER_LENGTH,
     MESSAGE_TYPES,
-    QUESTION_LENGTH,
     Named,
     NewMessage,
     ReportedAnswer,
     ResponseContent,
     parse_ask,
-    parse_prompts,
 )
+from rooms.contract.prompts import parse_prompts
 from rooms.contract.scopes import Scope
 from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.db import readiness

@@ -10,11 +10,7 @@ Four things, each off unless the question or its room asks for it:
 A question keeps its votes as they were cast. With an undo window alone, a click is the one vote it needs.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -25,7 +21,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from typing_extensions import TypedDict
 
 from rooms.contract.types import FilledText, Payload, wrong
 
@@ -157,18 +152,6 @@ class Care(Careful):
         return None
 
 
-class Vote(TypedDict):
-    """As it is stored with its question."""
-
-    user_id: str
-    username: str
-    name: str
-    at: str
-    choices: list[dict[str, Any]]
-    # The label of the key that passed it on; absent where the person voted on the page.
-    through: NotRequired[str]
-
-
 def care_of(stored: dict[str, Any] | None) -> Care | None:
     """As it was stored: checked when it came in."""
     if not stored:
@@ -211,94 +194,3 @@ def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
         return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
     # Too few for as many votes as the room wants: then everybody in the room may vote.
     return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])
-
-
-# ---- who may decide --------------------------------------------------------------------------------------
-
-
-class Lock(StrEnum):
-    """Why a person may not decide an open question."""
-
-    WATCH = "watch"  # they only look on in this room
-    VOTES = "votes"  # others vote
-    FIRST = "first"  # others are asked first
-
-
-@dataclass(frozen=True)
-class Restriction:
-    """Who may decide an open question now, where not all may who can answer in its room."""
-
-    # Without voters all may vote, and without people and role no one has to be asked first.
-    voters: frozenset[str]
-    first: frozenset[str]
-    role: str | None
-
-    def has(self, lock: Lock) -> bool:
-        """Whether there can be a viewer with this lock."""
-        return bool(self.voters) if lock == Lock.VOTES else bool(self.first) or self.role is not None
-
-    def lock(self, username: str, has_role: Callable[[str], bool]) -> Lock | None:
-        """Why this person may not decide; None if they may."""
-        if self.voters and username not in self.voters:
-            return Lock.VOTES
-        if not self.has(Lock.FIRST):
-            return None
-        is_asked_first = username in self.first or (self.role is not None and has_role(self.role))
-        return None if is_asked_first else Lock.FIRST
-
-
-def restriction(stored: dict[str, Any] | None, *, is_first_asked: bool) -> Restriction | None:
-    """Who may decide a question with this care, as it was stored; None where all may."""
-    care = care_of(stored)
-    if care is None:
-        return None
-    voters = care.votes.of if care.votes else []
-    first = care.first if is_first_asked else None
-    if not voters and first is None:
-        return None
-    return Restriction(
-        frozenset(voters), frozenset(first.people if first else ()), first.role if first else None
-    )
-
-
-# ---- votes -----------------------------------------------------------------------------------------------
-
-
-def with_vote(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """A person has one vote: their last."""
-    return [*(other for other in votes if other["user_id"] != vote["user_id"]), vote]
-
-
-def agreeing(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """Those that choose the same, whatever they note beside it; in the order in which they were cast."""
-    return [other for other in votes if _chosen(other) == _chosen(vote)]
-
-
-def decision(votes: list[Vote]) -> list[Vote]:
-    """The votes that made up a decision: the last one decided, and those before it that agree."""
-    return agreeing(votes, votes[-1]) if votes else []
-
-
-def _chosen(vote: Vote) -> list[tuple[list[str], str]]:
-    return [(choice["selectedOptions"], choice["customInput"] or "") for choice in vote["choices"]]
-
-
-def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
-    """What was decided; the notes of all who decided it, with their names if they are several.
-
-    The further lines of a note are indented then, so that none of them looks like the note of another person.
-    """
-    *_, last = votes
-    choices = []
-    for place, choice in enumerate(last["choices"]):
-        notes = [(vote["name"], vote["choices"][place]["notes"]) for vote in votes]
-        if len(votes) > 1:
-            written = [f"{name}: " + "\n    ".join(note.splitlines()) for name, note in notes if note]
-        else:
-            written = [note for _, note in notes if note]
-        choices.append({**choice, "notes": "\n".join(written) or None})
-    return choices
-
-
-def cast_at(vote: Vote) -> datetime:
-    return datetime.fromisoformat(vote["at"])

@@ -8,8 +8,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rooms.contract.choices import check_choices
 from rooms.contract.ids import is_nonce
-from rooms.contract.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt, check_choices
+from rooms.contract.limits import FREE_TEXT_LENGTH, MESSAGE_LENGTH
+from rooms.contract.prompts import Prompt
 from rooms.contract.scopes import DEFAULT_SCOPES
 from rooms.contract.types import FieldError, InvalidPayload
 

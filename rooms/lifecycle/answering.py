@@ -6,7 +6,8 @@ from typing import Any
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.care import care_of
-from rooms.contract.payload import Choice, as_json, check_choices, check_reply, parse_prompts
+from rooms.contract.choices import Choice, as_json, check_choices, check_reply
+from rooms.contract.prompts import parse_prompts
 from rooms.lifecycle.actors import Person, person_fields
 from rooms.lifecycle.approval import cast_vote, check_turn
 from rooms.lifecycle.exceptions import NeedsPeople

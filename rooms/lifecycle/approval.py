@@ -9,7 +9,9 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
+from rooms.contract.care import Care
+from rooms.contract.restrictions import restriction
+from rooms.contract.votes import Vote, agreeing, decided_choices, decision, with_vote
 from rooms.db.compiled import key_of
 from rooms.lifecycle.actors import Person, name_of
 from rooms.lifecycle.exceptions import AlreadySettled, NotTheirTurn

@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
+from rooms.contract.asks import Ask
 from rooms.contract.care import care_of, together
+from rooms.contract.choices import as_json
 from rooms.contract.colors import color_of
-from rooms.contract.payload import Ask, as_json
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.compiled import Select, insert
 from rooms.db.transactions import writing

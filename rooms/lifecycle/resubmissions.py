@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rooms.contract.payload import as_json, check_choices, parse_prompts
+from rooms.contract.choices import as_json, check_choices
+from rooms.contract.prompts import parse_prompts
 from rooms.models import Answer, Question
 
 

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from rooms.contract.payload import AGENT_NAME_LENGTH
+from rooms.contract.limits import AGENT_NAME_LENGTH
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.questions import Answer, Question
 from rooms.models.rooms import Room

@@ -16,8 +16,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
-from rooms.contract.care import Vote, decision
-from rooms.contract.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+from rooms.contract.limits import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+from rooms.contract.votes import Vote, decision
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.rooms import KEY_LABEL_LENGTH, AgentKey, Room
 

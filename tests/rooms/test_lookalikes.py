@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from rooms.contract.care import Vote, decided_choices
 from rooms.contract.payload import NewMessage, parse_ask
 from rooms.contract.types import InvalidPayload, parse
+from rooms.contract.votes import Vote, decided_choices
 from rooms.lifecycle.actors import name_of
 
 
