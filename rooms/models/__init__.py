@@ -5,12 +5,13 @@ What is written at every ask and click has no index for a foreign key that anoth
 Nothing here changes state: see `lifecycle`.
 """
 
+from rooms.models.answers import Answer, Ending
 from rooms.models.audit import AppendOnly, AuditEntry, AuditEntryQuerySet
 from rooms.models.history import Bookmark, HistoryEntry
 from rooms.models.messages import Message
 from rooms.models.notifications import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
 from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
-from rooms.models.questions import Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
+from rooms.models.questions import Ended, EndedBy, EndReason, Question, QuestionQuerySet
 from rooms.models.rooms import (
     CLOSE_AFTER_CHOICES,
     AgentKey,

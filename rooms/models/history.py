@@ -5,8 +5,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract.limits import AGENT_NAME_LENGTH
+from rooms.models.answers import Answer
 from rooms.models.people import PERSON_NAME_LENGTH
-from rooms.models.questions import Answer, Question
+from rooms.models.questions import Question
 from rooms.models.rooms import Room
 
 
