@@ -8,6 +8,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -99,6 +100,19 @@ class Payload(BaseModel):
     """Unknown fields are let pass, so that newer agents can talk to older bridges."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, frozen=True)
+
+
+def names_of_fields(model: type[BaseModel]) -> list[str]:
+    """All names under which a model takes its fields, aliases included."""
+    names: list[str] = []
+    for name, field in model.model_fields.items():
+        match field.validation_alias:
+            case AliasChoices(choices=choices):
+                names += map(str, choices)
+            case str() as alias:
+                names.append(alias)
+        names.append(name)
+    return list(dict.fromkeys(names))
 
 
 def parse(model: type[Model], body: object, *, at: str = "") -> Model:
