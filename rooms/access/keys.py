@@ -20,7 +20,7 @@ from rooms.access.people import QUESTION
 from rooms.audit import Action, actor_of
 from rooms.contract.ids import ALPHABET
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope, in_order
-from rooms.crypto import is_seal_of, needs_renewal, seal
+from rooms.crypto import is_keyed_hash_of, keyed_hash, needs_renewal
 from rooms.db.compiled import Select
 from rooms.db.transactions import optional_writes, writing
 from rooms.lifecycle import Person
@@ -100,7 +100,7 @@ def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
     lookup = "".join(secrets.choice(ALPHABET) for _ in range(LOOKUP_CHARACTERS))
     secret = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_CHARACTERS))
     fields = {"lineage": lookup, **fields}
-    key = AgentKey.objects.create(room=room, lookup=lookup, digest=seal(KEY_PURPOSE, secret), **fields)
+    key = AgentKey.objects.create(room=room, lookup=lookup, digest=keyed_hash(KEY_PURPOSE, secret), **fields)
     return key, f"abk_{lookup}_{secret}"
 
 
@@ -120,7 +120,7 @@ def key_from_header(authorization: str) -> AgentKey:
         raise BadKey
     lookup, secret = match.groups()
     key = KEY.first(lookup=lookup)
-    if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
+    if key is None or not is_keyed_hash_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
         raise BadKey
     now = timezone.now()
     changes: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def key_from_header(authorization: str) -> AgentKey:
         changes["last_used_at"] = now
     if needs_renewal(KEY_PURPOSE, secret, key.digest):
         # Only now is its secret at hand: from here on the key works without the old SECRET_KEY.
-        changes |= {"digest": seal(KEY_PURPOSE, secret), "last_used_at": now}
+        changes |= {"digest": keyed_hash(KEY_PURPOSE, secret), "last_used_at": now}
     if changes:
         with optional_writes(), writing():
             AgentKey.objects.filter(pk=key.pk).update(**changes)

@@ -5,8 +5,8 @@ from django.conf import settings
 from django.db import migrations, models
 
 import rooms.contract.ids
-from rooms.audit import PURPOSE, sealed_text
-from rooms.crypto import seal
+from rooms.audit import PURPOSE, hashed_text
+from rooms.crypto import keyed_hash
 
 TABLE = "ask_bridge_auditentry"
 TRIGGER = "ask_bridge_append_only"
@@ -39,7 +39,7 @@ def begin(apps, schema_editor):
     database = schema_editor.connection.alias
     if apps.get_model("ask_bridge", "Room").objects.using(database).exists():
         entry = apps.get_model("ask_bridge", "AuditEntry")(action="audit_began", actor_type="system")
-        entry.digest = seal(PURPOSE, sealed_text(entry))
+        entry.digest = keyed_hash(PURPOSE, hashed_text(entry))
         entry.save(using=database)
 
 

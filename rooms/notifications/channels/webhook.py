@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from rooms import audit, serializers
 from rooms.audit import Action
 from rooms.conf import setting
-from rooms.crypto import CannotUnlock, lock, relock, unlock
+from rooms.crypto import CannotDecrypt, decrypt, encrypt, re_encrypt
 from rooms.db.transactions import writing
 from rooms.lifecycle import Person
 from rooms.models import Notice, Question, Room, Webhook
@@ -48,8 +48,8 @@ def add(room: Room, by: Person | None, *, url: str, **fields: Any) -> tuple[Webh
         room=room,
         created_by_id=by.pk if by else None,
         host=parts.netloc,
-        locked_address=lock(PURPOSE, url),
-        locked_secret=lock(PURPOSE, secret),
+        locked_address=encrypt(PURPOSE, url),
+        locked_secret=encrypt(PURPOSE, secret),
         **fields,
     )
     record(Action.WEBHOOK_ADDED, webhook, by)
@@ -82,9 +82,9 @@ def relock_all() -> tuple[int, int]:
     renewed = lost = 0
     for webhook in Webhook.objects.select_for_update():
         try:
-            webhook.locked_address = relock(PURPOSE, webhook.locked_address)
-            webhook.locked_secret = relock(PURPOSE, webhook.locked_secret)
-        except CannotUnlock:
+            webhook.locked_address = re_encrypt(PURPOSE, webhook.locked_address)
+            webhook.locked_secret = re_encrypt(PURPOSE, webhook.locked_secret)
+        except CannotDecrypt:
             lost += 1
             continue
         webhook.save(update_fields=["locked_address", "locked_secret"])
@@ -100,8 +100,8 @@ def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, A
     if not setting("ORIGIN"):
         raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
     try:
-        url, secret = unlock(PURPOSE, webhook.locked_address), unlock(PURPOSE, webhook.locked_secret)
-    except CannotUnlock:
+        url, secret = decrypt(PURPOSE, webhook.locked_address), decrypt(PURPOSE, webhook.locked_secret)
+    except CannotDecrypt:
         raise safe_http.Refused(
             gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
         ) from None
