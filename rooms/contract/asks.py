@@ -31,7 +31,7 @@ class Context(Payload):
 
 
 class Ask(Payload):
-    """A whole ask in the one form that the rest of the code knows."""
+    """A whole ask in its canonical form."""
 
     questions: Annotated[list[Prompt], Field(json_schema_extra={"minItems": 1, "maxItems": 4})]
     agent: Agent = Agent()

@@ -1,13 +1,13 @@
-"""What a careful question asks for beside an answer, and how far its people are. No database here.
+"""Care: what a careful question, or all questions of a room, need beside an answer. No database here.
 
-Four things, each off unless the question or its room asks for it:
+Four options, each off unless the question or its room asks for it:
 
-- `first`: named people, or those with a role, are asked first; nobody else may decide yet.
-- `votes`: so many people have to choose the same.
-- `undo_seconds`: what was decided is held back for some seconds, and can be undone.
-- `escalate_seconds`: unanswered for so long, managers are told, and nobody is asked first any more.
+- `first`: named people, or people with a role, are asked first; others may not decide yet.
+- `votes`: this many people have to choose the same.
+- `undo_seconds`: a decision is held back for some seconds, in which it can be undone.
+- `escalate_seconds`: after this time without an answer managers are notified, and all people may decide.
 
-A question keeps its votes as they were cast. With an undo window alone, a click is the one vote it needs.
+A question with an undo window alone needs one vote: the click that answers it.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -24,19 +24,19 @@ from pydantic import (
 
 from rooms.contract.types import FilledText, Payload, wrong
 
-# More people than any team lets vote on one question; also what a card can name in a line.
+# More people than any team lets vote on one question; a card can name about as many.
 MOST_PEOPLE = 20
-# After that an agent is better told at once, and asks again.
+# With a longer window it is better to answer at once, and let the agent ask again.
 LONGEST_UNDO_SECONDS = 300
 # As long as the longest deadline.
 LONGEST_ESCALATION_SECONDS = 30 * 24 * 3600
-# Who is asked first must not keep a question for ever: unless told otherwise others may decide after this.
+# The default where people are asked first: they must not block a question for ever.
 ESCALATION_SECONDS = 15 * 60
 
-USERNAME_LENGTH = 254  # of any Django user that stands in our tables
+USERNAME_LENGTH = 254  # as long as the columns that store user names
 
 
-def _some_each_once(people: list[str]) -> list[str]:
+def _few_and_unique(people: list[str]) -> list[str]:
     if len(people) > MOST_PEOPLE:
         raise wrong(f"names {len(people)} people, {MOST_PEOPLE} are allowed")
     if len(set(people)) < len(people):
@@ -47,12 +47,12 @@ def _some_each_once(people: list[str]) -> list[str]:
 People = Annotated[
     list[Annotated[FilledText, Field(max_length=USERNAME_LENGTH)]],
     Field(json_schema_extra={"maxItems": MOST_PEOPLE}),
-    AfterValidator(_some_each_once),
+    AfterValidator(_few_and_unique),
 ]
 Seconds = Annotated[int, Field(strict=True, ge=1)]
 
 
-def _named_or_alone(first: object) -> object:
+def _people_or_first(first: object) -> object:
     """`"ana"` and `["ana", "ben"]` are short for `{"people": …}`."""
     if isinstance(first, str):
         first = [first]
@@ -65,13 +65,13 @@ def _number_or_votes(votes: object) -> object:
 
 
 class Careful(Payload):
-    """Elsewhere unknown fields are let pass; here a slip of the pen would mean less care than was meant."""
+    """Refuses unknown fields, unlike other payloads: a misspelt one would mean less care than was meant."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class First(Careful):
-    """Who is asked first: these people, and everybody with the role."""
+    """Who is asked first: these people, and all people with the role."""
 
     people: People = []
     role: Literal["manager", "member"] | None = None
@@ -84,7 +84,7 @@ class First(Careful):
 
 
 class Votes(Careful):
-    """How many have to choose the same, and of whom if not of everybody in the room."""
+    """How many people have to choose the same, and who may vote if not all people of the room."""
 
     needed: Annotated[int, Field(strict=True, ge=2, le=MOST_PEOPLE)]
     of: People = []
@@ -103,9 +103,9 @@ class Votes(Careful):
 
 
 class Care(Careful):
-    """What a question, or every question of a room, asks for beside an answer."""
+    """The care that a question, or every question of a room, asks for."""
 
-    first: Annotated[First | None, BeforeValidator(_named_or_alone)] = None
+    first: Annotated[First | None, BeforeValidator(_people_or_first)] = None
     votes: Annotated[Votes | None, BeforeValidator(_number_or_votes)] = None
     undo_seconds: Annotated[Seconds, Field(le=LONGEST_UNDO_SECONDS)] | None = None
     escalate_seconds: Annotated[Seconds, Field(le=LONGEST_ESCALATION_SECONDS)] | None = None
@@ -120,13 +120,13 @@ class Care(Careful):
 
     @property
     def people(self) -> list[str]:
-        """Everybody who is named, each once."""
+        """All people who are named, each once."""
         named = [*(self.first.people if self.first else ()), *(self.votes.of if self.votes else ())]
         return list(dict.fromkeys(named))
 
     @property
     def takes_votes(self) -> bool:
-        """Whether a click is a vote: it may need others, or wait until nobody undoes it."""
+        """Whether a click counts as a vote: other votes are needed, or there is an undo window."""
         return self.votes is not None or self.undo_seconds is not None
 
     @property
@@ -135,7 +135,7 @@ class Care(Careful):
 
     @property
     def is_for_people(self) -> bool:
-        """Whether it matters who decides, so that no agent can say it was decided elsewhere."""
+        """Whether it matters who decides, so that an agent cannot report an answer from elsewhere."""
         return self.votes is not None or self.first is not None
 
     def problem_with_default(self, timeout_seconds: float | None) -> str | None:
@@ -146,14 +146,14 @@ class Care(Careful):
                 "as it says itself or as its room does"
             )
         if timeout_seconds and self.escalate_seconds and timeout_seconds <= self.escalate_seconds:
-            # Otherwise it would decide before the managers are told that there is something to decide.
+            # Otherwise the default would count before the managers are notified.
             seconds = self.escalate_seconds
             return f"needs a timeout_seconds of more than escalate_seconds, which is {seconds} here"
         return None
 
 
 def care_of(stored: dict[str, Any] | None) -> Care | None:
-    """As it was stored: checked when it came in."""
+    """The care that is stored with a question or room; not checked again."""
     if not stored:
         return None
     first, votes = stored.get("first"), stored.get("votes")
@@ -166,7 +166,7 @@ def care_of(stored: dict[str, Any] | None) -> Care | None:
 
 
 def together(room: Care | None, asked: Care | None) -> Care | None:
-    """What both ask for. An agent can ask for more care than its room does, never for less."""
+    """The care of room and question together. An agent can ask for more than its room, never for less."""
     if room is None or asked is None:
         both = room or asked
     else:
@@ -174,12 +174,12 @@ def together(room: Care | None, asked: Care | None) -> Care | None:
             first=room.first or asked.first,
             votes=_stricter(room.votes, asked.votes),
             undo_seconds=max(filter(None, (room.undo_seconds, asked.undo_seconds)), default=None),
-            # With those that it is about: whoever is asked first is so for the time that was meant for them.
+            # Where the room says who is asked first, it also says for how long.
             escalate_seconds=(room.escalate_seconds or (None if room.first else asked.escalate_seconds)),
         )
     first, votes = (both.first, both.votes) if both else (None, None)
     if both and first and votes and first.role is None and not votes.among(first.people):
-        # Nobody could do anything before it escalates: who votes is the more careful of the two.
+        # No person could decide before it escalates. Votes are the stricter of the two, so they stay.
         both = both.model_copy(update={"first": None})
     if both and both.first and both.escalate_seconds is None:
         both = both.model_copy(update={"escalate_seconds": ESCALATION_SECONDS})
@@ -192,5 +192,6 @@ def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
     needed = max(room.needed, asked.needed)
     if room.of:
         return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
-    # Too few for as many votes as the room wants: then everybody in the room may vote.
+    # If the question names fewer people than the votes that the room needs, all people of the room may vote.
+
     return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])

@@ -58,7 +58,7 @@ def choices_from_map(answers: object) -> list[dict[str, Any]]:
 
 
 def check_choices(prompts: Sequence[Prompt], given: Sequence[Choice | dict[str, Any]]) -> list[Choice]:
-    """The choices in the order of the prompts, or InvalidPayload: only what was offered can be chosen."""
+    """The choices in the order of the prompts, or InvalidPayload: only offered options can be chosen."""
     choices = [
         choice if isinstance(choice, Choice) else parse(Choice, choice, at=f"answers[{index}]")
         for index, choice in enumerate(given)
@@ -77,7 +77,7 @@ def check_choices(prompts: Sequence[Prompt], given: Sequence[Choice | dict[str, 
     checked = []
     for prompt in prompts:
         found = by_question.get(prompt.question)
-        problem = _what_is_wrong(prompt, found)
+        problem = _problem_with(prompt, found)
         if problem:
             errors.append(FieldError(field=f'answers["{prompt.question}"]', message=problem))
         elif found:
@@ -98,7 +98,7 @@ def check_choices(prompts: Sequence[Prompt], given: Sequence[Choice | dict[str, 
     return checked
 
 
-def _what_is_wrong(prompt: Prompt, choice: Choice | None) -> str | None:
+def _problem_with(prompt: Prompt, choice: Choice | None) -> str | None:
     if choice is None:
         return "has no answer"
     unknown = [label for label in choice.selected_options if label not in prompt.labels]
@@ -115,7 +115,7 @@ def _what_is_wrong(prompt: Prompt, choice: Choice | None) -> str | None:
 
 
 def check_reply(text: str) -> str:
-    """What a person writes instead of choosing, or InvalidPayload: there must be something to read."""
+    """The text that a person sends instead of a choice, or InvalidPayload if it is empty or too long."""
     text = text.strip()
     if not text:
         problem = gettext("write what the agent should know before you choose")
@@ -130,12 +130,13 @@ def check_reply(text: str) -> str:
 
 
 def as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
-    """Choices as they are stored."""
+    """Choices in the form that is stored."""
+
     return [choice.model_dump(by_alias=True) for choice in choices]
 
 
 def parse_choices(stored: object) -> list[Choice]:
-    """Choices as they were stored: checked when they came in, and the notes of several make a longer one."""
+    """Stored choices; not checked again, because the joined notes of several voters may exceed the limit."""
     return [
         Choice.model_construct(
             question=choice["question"],

@@ -55,7 +55,7 @@ NamedPerson = Annotated[
 
 
 class ReportedAnswer(Payload):
-    """An answer that was given elsewhere: `{question: label or [labels]}` or a list of choices.
+    """An answer from elsewhere: `{question: label or [labels]}` or a list of choices.
 
     With `api`, `by` names the person who gave it; with `terminal` it is ignored.
     """
@@ -73,7 +73,7 @@ class ReportedAnswer(Payload):
 
 
 def _content_schema(kind: str, schema: str) -> dict[str, Any]:
-    """Says in the API document what the content of messages of this type is."""
+    """The JSON schema of the content of messages of this type, for the API document."""
     content = {
         "contentMediaType": "application/json",
         "contentSchema": {"$ref": f"#/components/schemas/{schema}"},
@@ -110,7 +110,8 @@ class NewMessage(Payload):
     @field_validator("content")
     @classmethod
     def line_fits(cls, content: str, info: ValidationInfo) -> str:
-        """Only what is shown as a line; a question has limits of its own for each part."""
+        """Limits messages and log lines only; a question has its own limit for each part."""
+
         if info.data.get("type") in ("message", "log") and len(content) > MESSAGE_LENGTH:
             raise too_long(content, MESSAGE_LENGTH)
         return content

@@ -32,7 +32,7 @@ class Prompt(Payload):
             serialization_alias="multiSelect",
         ),
     ] = False
-    # Counted below, for the sentence; said here for the API document.
+    # Checked below, for a better message; repeated here for the API document.
     options: Annotated[list[Option], Field(json_schema_extra={"minItems": 2, "maxItems": 4})]
 
     @field_validator("options")
@@ -53,7 +53,8 @@ class Prompt(Payload):
 
 
 def parse_prompts(stored: object) -> list[Prompt]:
-    """Prompts as they were stored: checked when they came in, so not again."""
+    """Stored prompts; not checked again."""
+
     return [
         Prompt.model_construct(
             question=prompt["question"],

@@ -11,22 +11,23 @@ from rooms.contract.care import care_of
 class Lock(StrEnum):
     """Why a person may not decide an open question."""
 
-    WATCH = "watch"  # they only look on in this room
-    VOTES = "votes"  # others vote
+    WATCH = "watch"  # they may see the room, but not answer in it
+    VOTES = "votes"  # only others may vote
+
     FIRST = "first"  # others are asked first
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """Who may decide an open question now, where not all may who can answer in its room."""
+    """Who may decide an open question now, where not all people of the room may."""
 
-    # Without voters all may vote, and without people and role no one has to be asked first.
+    # No voters: all people may vote. Neither people nor a role: all may decide at once.
     voters: frozenset[str]
     first: frozenset[str]
     role: str | None
 
     def has(self, lock: Lock) -> bool:
-        """Whether there can be a viewer with this lock."""
+        """Whether this lock can apply to a viewer."""
         return bool(self.voters) if lock == Lock.VOTES else bool(self.first) or self.role is not None
 
     def lock(self, username: str, has_role: Callable[[str], bool]) -> Lock | None:
@@ -40,7 +41,7 @@ class Restriction:
 
 
 def restriction(stored: dict[str, Any] | None, *, is_first_asked: bool) -> Restriction | None:
-    """Who may decide a question with this care, as it was stored; None where all may."""
+    """Who may decide a question with this stored care; None where all people of the room may."""
     care = care_of(stored)
     if care is None:
         return None

@@ -8,29 +8,29 @@ from typing_extensions import TypedDict
 
 
 class Vote(TypedDict):
-    """As it is stored with its question."""
+    """A vote as it is stored with its question."""
 
     user_id: str
     username: str
     name: str
     at: str
     choices: list[dict[str, Any]]
-    # The label of the key that passed it on; absent where the person voted on the page.
+    # The label of the key that sent it for the person; absent where they voted on the page.
     through: NotRequired[str]
 
 
 def with_vote(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """A person has one vote: their last."""
+    """The votes with this one; a person has one vote, the last."""
     return [*(other for other in votes if other["user_id"] != vote["user_id"]), vote]
 
 
 def agreeing(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """Those that choose the same, whatever they note beside it; in the order in which they were cast."""
+    """The votes with the same choice, whatever their notes; in the order in which they were cast."""
     return [other for other in votes if _chosen(other) == _chosen(vote)]
 
 
 def decision(votes: list[Vote]) -> list[Vote]:
-    """The votes that made up a decision: the last one decided, and those before it that agree."""
+    """The votes that made a decision: the last one, and those before it that agree."""
     return agreeing(votes, votes[-1]) if votes else []
 
 
@@ -39,10 +39,11 @@ def _chosen(vote: Vote) -> list[tuple[list[str], str]]:
 
 
 def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
-    """What was decided; the notes of all who decided it, with their names if they are several.
+    """The choices that were decided, with the notes of all these votes; with names if there are several.
 
-    The further lines of a note are indented then, so that none of them looks like the note of another person.
+    Then the further lines of a note are indented, so that none looks like the note of another person.
     """
+
     *_, last = votes
     choices = []
     for place, choice in enumerate(last["choices"]):
