@@ -1,8 +1,7 @@
-"""Rooms and what happens in them: fields, constraints and the querysets that pages and agents need.
+"""The tables: fields, constraints, indexes and querysets. Only `rooms/lifecycle/` changes state.
 
-Every change in a room takes the room's next `revision`.
-What is written at every ask and click has no index for a foreign key that another index begins with.
-Nothing here changes state: see `lifecycle`.
+Every change in a room takes the room's next `revision`. Tables that are written at every ask and click have
+`db_index=False` on a foreign key where another index begins with its column.
 """
 
 from rooms.models.answers import Answer, Ending

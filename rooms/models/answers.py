@@ -14,7 +14,7 @@ from rooms.models.rooms import KEY_LABEL_LENGTH, Room
 
 
 class Answer(models.Model):
-    """What was decided for all prompts of one question: at most one per question, ever."""
+    """The answer to all prompts of one question; at most one per question."""
 
     class Via(models.TextChoices):
         WEB = "web", _("Web")
@@ -37,11 +37,11 @@ class Answer(models.Model):
         verbose_name=_("user"),
         db_index=False,
     )
-    # As they were then: history keeps its names when people marry, leave or are deleted.
+    # The names at that time: they do not change when people are renamed or deleted.
     username = models.CharField(_("username"), max_length=254, blank=True)
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
     via = models.CharField(_("via"), max_length=10, choices=Via)
-    # The label of the key that passed it on, as it was then: from the terminal, or for the person named here.
+    # The label, at that time, of the key that sent it: from the terminal, or for the person named here.
     through = models.CharField(_("through"), max_length=KEY_LABEL_LENGTH, blank=True)
     choices = models.JSONField(_("choices"), default=list)
     # Why the question was skipped, or what the person asks back instead of choosing.
@@ -84,7 +84,8 @@ class Ending(models.Model):
     room = models.ForeignKey(
         Room, models.CASCADE, related_name="endings", verbose_name=_("room"), db_index=False
     )
-    # Who ended it, as they were called then; empty where no name is known.
+    # Who ended it, by the name at that time; empty if no name is known.
+
     sender = models.CharField(_("sender"), max_length=PERSON_NAME_LENGTH, blank=True)
     sender_type = models.CharField(_("sender type"), max_length=10, choices=SenderType)
     ended_at = models.DateTimeField(_("ended at"), default=timezone.now)

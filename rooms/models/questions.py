@@ -34,33 +34,33 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         return self.select_related("room", "answer")
 
     def due(self, now: datetime) -> Self:
-        """Open and undecided past the deadline; the longest first."""
+        """Open and undecided past the deadline; the longest overdue first."""
         overdue = self.open().filter(expires_at__lte=now, held_until=None)
         return overdue.order_by("expires_at")
 
     def ripe(self, now: datetime) -> Self:
-        """Decided, and nobody undid it in time; the longest first."""
+        """Decided, and the undo window is over; the longest overdue first."""
         return self.open().filter(held_until__lte=now).order_by("held_until")
 
     def escalating(self, now: datetime) -> Self:
-        """Open for so long that managers are to be told; the longest first."""
+        """Unanswered for so long that managers have to be notified; the longest overdue first."""
         return self.open().filter(escalates_at__lte=now).order_by("escalates_at")
 
     def attended(self) -> Self:
         """Open, and counted in badges and inbox: an agent waits, or the question was asked a moment ago."""
-        # What is settled is not attended. Not asked for its status, so that SQLite uses the smaller index.
+        # Settled questions are never attended. Without a filter on the status SQLite uses the smaller index.
         return self.filter(is_attended=True)
 
     def unattended(self) -> Self:
-        """Open, but no agent waits: shown apart, and closed after the time that the room sets."""
+        """Open, but no agent waits: shown separately, and closed after the time that the room sets."""
         return self.open().filter(is_attended=False)
 
     def abandoned(self, now: datetime) -> Self:
-        """Shown as attended, but the lease ran out; the longest first."""
+        """Shown as attended, but the lease is over; the longest overdue first."""
         return self.attended().filter(waiting_until__lte=now).order_by("waiting_until")
 
     def stale(self, now: datetime) -> Self:
-        """No agent has waited for longer than the room allows, and no decision is held; the longest first."""
+        """No agent has waited for longer than the room allows, and no decision is held; the oldest first."""
         return self.open().filter(closes_at__lte=now, held_until=None).order_by("closes_at")
 
 
@@ -80,7 +80,7 @@ class EndedBy(TypedDict):
 
 
 class Ended(TypedDict):
-    """As it is stored with its question, and on the wire."""
+    """How a question ended, as it is stored and sent."""
 
     reason: str
     by: EndedBy | None
@@ -120,8 +120,8 @@ class Question(models.Model):
     context = models.JSONField(_("context"), default=dict)
     default_choices = models.JSONField(_("default choices"), null=True)
 
-    # Careful questions only: what care was asked for, who has voted what, until when a decision can still be
-    # undone, and when managers are told and everybody may answer. See `care.py`.
+    # Of careful questions: the care, the votes, until when a decision can be undone, and when managers are
+    # notified and all people of the room may decide. See `contract/care.py`.
     care = models.JSONField(_("care"), null=True)
     votes = models.JSONField(_("votes"), null=True)
     held_until = models.DateTimeField(_("held until"), null=True)
@@ -135,22 +135,23 @@ class Question(models.Model):
     settled_at = models.DateTimeField(_("settled at"), null=True)
     delivered_at = models.DateTimeField(_("delivered at"), null=True)
 
-    # The agent's presence is a lease: active until `waiting_until` unless renewed. `agent_active` is what
-    # the pages were told last, so that exactly one sweeper notices the change.
+    # The agent's presence is a lease (`lifecycle/leases.py`): active until `waiting_until` unless renewed.
+    # `agent_active` is what pages show, so that exactly one sweep announces the change.
     agent_active = models.BooleanField(default=False)
     waiting_until = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(_("last seen at"), null=True)
-    # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs a
-    # moment to begin to wait, and `waiting_until` is at first the end of that moment.
+    # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs
+    # some time until its first wait, and `waiting_until` is at first the end of that time.
+
     is_attended = models.BooleanField(default=False)
-    # When the question is closed unless an agent waits for it before; null while one does, or for never.
+    # When the question is closed unless an agent waits for it before; null while one waits, or for never.
     closes_at = models.DateTimeField(_("closes at"), null=True)
-    # Of an expired or withdrawn question: why it ended, and which person ended it.
+    # Of an expired or withdrawn question: why it ended, and the person who ended it.
     ended = models.JSONField(_("ended"), null=True)
 
     position = models.BigIntegerField()
     settled_position = models.BigIntegerField(null=True)
-    # When an open card last turned as a whole: its decision was held, or undone.
+    # The revision at which the card of an open question was last replaced: a decision was held or undone.
     turned_position = models.BigIntegerField(null=True)
     revision = models.BigIntegerField()
 
@@ -173,9 +174,9 @@ class Question(models.Model):
         indexes = (
             models.Index(fields=("room", "revision"), name="ask_bridge_q_replay"),
             models.Index(fields=("key", "asked_at"), name="ask_bridge_q_rate"),
-            # Complete, so that open questions are counted in the index alone, however many there are.
+            # Not partial, so that open questions are counted in the index alone, however many there are.
             models.Index(fields=("room", "status", "position"), name="ask_bridge_q_status"),
-            # The timeline has to step over no open question, however many there are.
+            # Without open questions, so that the timeline does not have to skip them.
             models.Index(
                 fields=("room", "position"),
                 condition=Q(settled_position__isnull=False),
@@ -183,7 +184,7 @@ class Question(models.Model):
             ),
             models.Index(
                 fields=("expires_at",),
-                # Only what has a deadline: PostgreSQL would else look for any open question in it.
+                # Only with a deadline: PostgreSQL would else use it to find any open question.
                 condition=Q(status="open", expires_at__isnull=False),
                 name="ask_bridge_q_due",
             ),
@@ -192,7 +193,7 @@ class Question(models.Model):
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_lease",
             ),
-            # Badges are counted in it, however many open questions no agent waits for.
+            # Counts badges, however many open questions have no waiting agent.
             models.Index(
                 fields=("room",),
                 condition=Q(is_attended=True),
@@ -203,7 +204,7 @@ class Question(models.Model):
                 condition=Q(status="open", closes_at__isnull=False),
                 name="ask_bridge_q_closes",
             ),
-            # A held poll or event stream waits for the open questions of its key.
+            # A long-poll or event stream waits for the open questions of its key.
             models.Index(
                 fields=("key", "asked_at"),
                 condition=Q(status="open"),
@@ -230,7 +231,7 @@ class Question(models.Model):
 
     @property
     def is_overdue(self) -> bool:
-        """Open and undecided past the deadline: whatever comes now is late."""
+        """Open and undecided past the deadline: an answer is too late."""
         return (
             self.is_open
             and self.expires_at is not None
@@ -240,18 +241,18 @@ class Question(models.Model):
 
     @property
     def is_held(self) -> bool:
-        """Decided, but not told to the agent yet: it can still be undone."""
+        """Decided, but in its undo window: the agent does not have the answer yet."""
         return self.is_open and self.held_until is not None
 
     @property
     def was_escalated(self) -> bool:
-        """Whether it was unanswered for so long that managers were told, and everybody may decide."""
+        """Whether it was unanswered for so long that managers were notified, and all may decide."""
         wanted = (self.care or {}).get("escalate_seconds")
         return wanted is not None and self.escalates_at is None
 
     @property
     def decided_by(self) -> list[Vote]:
-        """Of a decision by votes those who made it up, the one that decided last."""
+        """The votes that made the decision; the deciding one is the last."""
         answer = None if self.is_open else self.answer_or_none
         by_people = answer is not None and answer.username and answer.choices
         is_decided = self.is_held or by_people
@@ -263,10 +264,10 @@ class Question(models.Model):
 
     @property
     def why_ended(self) -> Ended | None:
-        """Why the question ended without a decision of a person; None while open, answered or declined."""
+        """Why the question ended without a person's decision; None while open, answered or declined."""
         if self.ended:
             return self.ended
-        # Older rows do not say it: then only a deadline or the agent is left.
+        # Older rows have no reason; then it can only be the deadline or the agent.
         reasons = {self.Status.EXPIRED: EndReason.DEADLINE, self.Status.WITHDRAWN: EndReason.AGENT}
         reason = reasons.get(self.Status(self.status))
         return Ended(reason=reason, by=None) if reason else None
