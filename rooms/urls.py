@@ -1,6 +1,6 @@
-"""Every address of Ask Bridge, below whatever prefix the portal includes this at.
+"""All URLs of Ask Bridge, below the prefix at which the portal includes them.
 
-The names are a contract: `live.py` takes some of these calls before Django does, by name.
+The names are a contract: `live/routing.py` handles some of these requests before Django, by URL name.
 """
 
 from django.urls import path, re_path
@@ -19,7 +19,7 @@ from rooms.pages import views as pages
 
 app_name = "ask_bridge"
 
-# Looked through in this order: what is called most stands first.
+# Django tries them in this order, so the most frequent ones are first.
 urlpatterns = [
     path("api/v1/rooms/<slug:room>/questions", api.questions, name="api-questions"),
     path("api/v1/rooms/<slug:room>/messages", api.messages, name="api-messages"),
@@ -30,7 +30,7 @@ urlpatterns = [
     path("api/v1/questions/<slug:question_id>/wait", api.wait, name="api-wait"),
     path("api/v1/questions/<slug:question_id>/answer", api.answer, name="api-answer"),
     path("api/v1/openapi.json", api.openapi_document, name="api-openapi"),
-    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
+    # All other paths below api/, also an empty one or one with line breaks: errors are JSON there.
     re_path(r"^api/", api.not_found, name="api-not-found"),
     path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),

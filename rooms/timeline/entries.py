@@ -128,7 +128,7 @@ def changes_after(room: Room, revision: int) -> Changes | None:
         return None
     if revision == room.revision:
         return Changes([], [])
-    # Questions are read without an upper bound: one that is new and changes between the two reads has only its
+    # Questions are read without an upper bound: a new one that changes between the two reads has only its
     # newest revision, and the next call would not take it for a new one.
 
     changes = Changes(
