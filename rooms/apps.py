@@ -6,7 +6,6 @@ from django.apps import AppConfig
 class RoomsConfig(AppConfig):
     name = "rooms"
     # A portal may have its own app "rooms", and a label cannot change after the first migration.
-
     label = "ask_bridge"
     verbose_name = "Ask Bridge"
     default_auto_field = "django.db.models.BigAutoField"

@@ -223,6 +223,5 @@ def record_removed_member(instance: Membership, **signal: Any) -> None:
 def _record_member(action: AuditEntry.Action, membership: Membership) -> None:
     user = membership.user
     # Rooms and users may be renamed; the id of the membership does not change.
-
     named = {"user": user.get_username(), "role": str(membership.role), "membership": membership.pk}
     record(action, membership.room, actor_of(_acting.get()), str(user.pk), **named)

@@ -207,7 +207,6 @@ def check_live(**options: Any) -> list[CheckMessage]:
 @register(deploy=True)
 def check_processes(**options: Any) -> list[CheckMessage]:
     """Settings that work with one process only; how many there are is unknown here."""
-
     found: list[CheckMessage] = []
     layer = get_channel_layer()
     if layer is None or isinstance(layer, InMemoryChannelLayer):

@@ -53,5 +53,4 @@ def chosen() -> Any:
 
 def setting(name: str) -> Any:
     """The portal's value for `name`, else the default."""
-
     return chosen().get(name, DEFAULTS[name])

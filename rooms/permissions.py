@@ -76,5 +76,4 @@ def permissions() -> Permissions:
 
 
 # Imported once: every click needs it several times.
-
 _class_at = cache(import_string)

@@ -3,7 +3,6 @@
 from django.dispatch import Signal
 
 # An agent asked a question, or a person a test question on the Connect page: `question`, with its `room`.
-
 question_asked = Signal()
 
 # A question was answered, declined or withdrawn, or it expired, as its `status` says: `question`, with its
@@ -15,5 +14,4 @@ question_settled = Signal()
 room_changed = Signal()
 
 # The same `question` as for `question_settled`, but sent before all other signals: agents wait for it.
-
 result_ready = Signal()

@@ -158,7 +158,6 @@ def check_scope(key: AgentKey, scope: Scope) -> None:
 
 def check_own(key: AgentKey, question: Question) -> None:
     """Raise NotOwnQuestion unless this key asked it, or another key of the same series of rotations."""
-
     if question.key_id == key.pk:
         return
     same_agent = AgentKey.objects.filter(room=key.room_id, lineage=key.lineage)

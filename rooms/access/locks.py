@@ -91,7 +91,6 @@ def restrictions_in(room_id: int) -> Counter[Restriction]:
 
 def count_locked(restrictions: Counter[Restriction], room_id: int, standing: Standing | None) -> int:
     """How many of these questions the person may not decide; computed in memory for each viewer."""
-
     if standing is None:
         return 0
     return sum(count for limits, count in restrictions.items() if _lock(limits, room_id, standing))

@@ -68,7 +68,7 @@ def check_named(room: Room, care: Care | None) -> None:
     if people:
         users = get_user_model()._default_manager.all()
         if name := _first_who_cannot_answer(room, people, users):
-            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
+            message = f'"{name}" cannot answer in this room; give the user name of a person who can'
             raise InvalidPayload([FieldError(field="care", message=message)])
 
 
@@ -155,7 +155,6 @@ def user_of_session(session_key: str | None) -> Person:
 
 def named_users(usernames: list[str]) -> list[AbstractBaseUser]:
     """The users with these user names; LookupError with the first name that has no account."""
-
     users = get_user_model()
     found: list[AbstractBaseUser] = []
     for username in usernames:

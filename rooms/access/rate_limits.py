@@ -131,5 +131,4 @@ def _check(sent: Sent, sender: Any, setting_name: str, what: str) -> None:
 
 def _seconds_to_wait(since: datetime, now: datetime) -> int:
     """Seconds until the minute that began at `since` is over."""
-
     return max(1, math.ceil((since + MINUTE - now).total_seconds()))

@@ -40,7 +40,7 @@ def _few_and_unique(people: list[str]) -> list[str]:
     if len(people) > MOST_PEOPLE:
         raise wrong(f"names {len(people)} people, {MOST_PEOPLE} are allowed")
     if len(set(people)) < len(people):
-        raise wrong("names somebody twice")
+        raise wrong("names a person twice")
     return people
 
 
@@ -77,9 +77,9 @@ class First(Careful):
     role: Literal["manager", "member"] | None = None
 
     @model_validator(mode="after")
-    def somebody(self) -> Self:
+    def names_people(self) -> Self:
         if not self.people and self.role is None:
-            raise wrong("names nobody: give people, a role, or both")
+            raise wrong("is empty: give people, a role, or both")
         return self
 
 
@@ -165,7 +165,7 @@ def care_of(stored: dict[str, Any] | None) -> Care | None:
     )
 
 
-def together(room: Care | None, asked: Care | None) -> Care | None:
+def combined(room: Care | None, asked: Care | None) -> Care | None:
     """The care of room and question together. An agent can ask for more than its room, never for less."""
     if room is None or asked is None:
         both = room or asked
@@ -193,5 +193,4 @@ def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
     if room.of:
         return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
     # If the question names fewer people than the votes that the room needs, all people of the room may vote.
-
     return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])

@@ -131,7 +131,6 @@ def check_reply(text: str) -> str:
 
 def as_json(choices: Iterable[Choice]) -> list[dict[str, Any]]:
     """Choices in the form that is stored."""
-
     return [choice.model_dump(by_alias=True) for choice in choices]
 
 

@@ -44,5 +44,4 @@ def to_hex(color: str) -> str:
 
 def color_of(name: str) -> str:
     """The colour for an agent that sends none; always the same for the same name."""
-
     return PALETTE[crc32(name.encode()) % len(PALETTE)]

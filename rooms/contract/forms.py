@@ -90,7 +90,6 @@ def read_reply(data: QueryDict) -> str:
 
 def read_nonce(data: QueryDict) -> str:
     """The field `nonce`, which is the same when a message is sent again; empty if it is not valid."""
-
     nonce = _text(data, "nonce")
     return nonce if is_nonce(nonce) else ""
 

@@ -71,7 +71,6 @@ def one_line(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """The text in quotes, with the code point instead of every character that is not printable ASCII."""
-
     return (
         '"' + "".join(char if char.isascii() and char.isprintable() else _code(char) for char in text) + '"'
     )

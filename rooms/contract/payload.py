@@ -111,7 +111,6 @@ class NewMessage(Payload):
     @classmethod
     def line_fits(cls, content: str, info: ValidationInfo) -> str:
         """Limits messages and log lines only; a question has its own limit for each part."""
-
         if info.data.get("type") in ("message", "log") and len(content) > MESSAGE_LENGTH:
             raise too_long(content, MESSAGE_LENGTH)
         return content

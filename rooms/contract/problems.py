@@ -63,11 +63,11 @@ def unauthorized() -> Problem:
 
 
 def signed_out() -> Problem:
-    return Problem(401, "signed_out", "Nobody is signed in here any more; sign in again.")
+    return Problem(401, "signed_out", "The session has ended; sign in again.")
 
 
 def bad_host() -> Problem:
-    return Problem(400, "bad_host", "This host name is not one of ours; ask an admin to allow it.")
+    return Problem(400, "bad_host", "This host name is not allowed; ask an admin to allow it.")
 
 
 def not_found() -> Problem:
@@ -142,7 +142,6 @@ def cannot_write(refusal: Refusal) -> Problem:
 
 def of_database(error: BaseException | None) -> Problem | None:
     """The problem for a database that is unreachable or refuses writes; None for every other error."""
-
     if refusal := refusal_of(error):
         return cannot_write(refusal)
     return unavailable() if isinstance(error, OperationalError | InterfaceError) else None

@@ -54,7 +54,6 @@ class Prompt(Payload):
 
 def parse_prompts(stored: object) -> list[Prompt]:
     """Stored prompts; not checked again."""
-
     return [
         Prompt.model_construct(
             question=prompt["question"],

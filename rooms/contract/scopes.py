@@ -24,6 +24,5 @@ def default_scopes() -> list[str]:
 
 def in_order(scopes: Iterable[str]) -> list[str]:
     """Each scope once, in the order of definition, as they are stored and shown."""
-
     given = set(scopes)
     return [scope.value for scope in Scope if scope in given]

@@ -21,5 +21,4 @@ def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 def escaped(cell: Any) -> Any:
     """Quotes a text that a spreadsheet would run as a formula: an agent may have written it."""
-
     return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell

@@ -117,7 +117,6 @@ def names_of_fields(model: type[BaseModel]) -> list[str]:
 
 def parse(model: type[Model], body: object, *, at: str = "") -> Model:
     """`body` as a `model`, or InvalidPayload with the path of each wrong field."""
-
     try:
         return model.model_validate(body)
     except ValidationError as problem:

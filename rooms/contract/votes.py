@@ -43,7 +43,6 @@ def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
 
     Then the further lines of a note are indented, so that none looks like the note of another person.
     """
-
     *_, last = votes
     choices = []
     for place, choice in enumerate(last["choices"]):

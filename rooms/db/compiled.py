@@ -226,7 +226,6 @@ def insert(instance: models.Model) -> None:
 
     Fields that are set when they are saved, such as those with `auto_now`, are not supported.
     """
-
     using = alias()
     connection = connections[using]
     sql, fields, values_of = _insertion(type(instance), using)

@@ -45,7 +45,6 @@ def check_write() -> None:
 
     It is committed because a full disk shows only then.
     """
-
     bookmarks = apps.get_model("ask_bridge", "Bookmark").objects
     first = bookmarks.order_by("pk").values("pk")[:1]
     with writing():

@@ -107,7 +107,6 @@ def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:
     A connection keeps one prepared statement per number of parameters: without padding, thousands of open
     waits would make thousands of them.
     """
-
     for start in range(0, len(values), LARGEST_BATCH):
         batch = list(values[start : start + LARGEST_BATCH])
         size = 1 << (len(batch) - 1).bit_length()

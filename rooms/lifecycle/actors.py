@@ -28,7 +28,6 @@ SENDER_TYPES = {
 
 def ending_by(actor: Actor, person_name: str = "") -> Ending:
     """The ending of a question without an answer, by the person, key or system that ended it."""
-
     return Ending(sender=person_name or actor.name, sender_type=SENDER_TYPES[actor.type])
 
 

@@ -55,7 +55,6 @@ def decline(question: Question, user: Person, reason: str = "") -> Question:
 def ask_back(question: Question, user: Person, text: str) -> Question:
     """Settle without a choice, but with a text for the agent, which may then ask again."""
     # Its status is declined, so that agents that do not know replies still see that nothing was chosen.
-
     check_turn(question, user)
     given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **person_fields(user))
     return settle_in_time(question, Question.Status.DECLINED, Action.ASKED_BACK, actor_of(user), given)

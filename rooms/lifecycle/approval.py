@@ -74,7 +74,6 @@ def cast_vote(
 
 def undo(question: Question, user: Person) -> Question:
     """Undo a held decision: the question can be decided again, without the votes that decided it."""
-
     check_turn(question, user)
     with locked(question) as current:
         if not current.is_held:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.asks import Ask
-from rooms.contract.care import care_of, together
+from rooms.contract.care import care_of, combined
 from rooms.contract.choices import as_json
 from rooms.contract.colors import color_of
 from rooms.contract.types import FieldError, InvalidPayload
@@ -74,7 +74,7 @@ def _new_question(room: Room, key: AgentKey | None, asked: Ask) -> Question:
     now = timezone.now()
     defaults = asked.default_choices
     timeout_seconds = asked.timeout_seconds
-    care = together(care_of(room.care), asked.care)
+    care = combined(care_of(room.care), asked.care)
     escalate_seconds = care.escalate_seconds if care else None
     question = Question(
         room=room,
@@ -107,7 +107,6 @@ def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question
 
 def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
     """A tool use is the same for all agent keys; an idempotency key counts for one agent key only."""
-
     if idempotency_key:
         return hash_of("key", key.pk if key else None, idempotency_key)
     if asked.session_id and asked.tool_use_id:
@@ -117,5 +116,4 @@ def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) 
 
 def hash_of(*parts: object) -> str:
     """SHA-256 of the parts as canonical JSON: equal for equal parts, and of fixed length."""
-
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

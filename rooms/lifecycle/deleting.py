@@ -9,7 +9,6 @@ from rooms.models import QuestionQuerySet
 
 def delete_questions(questions: QuestionQuerySet, by: Person) -> None:
     """Delete these and their answers, with one audit entry each."""
-
     with writing():
         found = list(questions.select_related("room"))
         actor = actor_of(by)

@@ -20,7 +20,6 @@ def is_own_answer(settled: Question, user: Any, choices: Sequence[dict[str, Any]
 
 def is_own_refusal(settled: Question, user: Any, reason: str, *, asks_back: bool = False) -> bool:
     """Whether this person skipped the question, or asked back, with exactly this text."""
-
     answer = _own_answer(settled, user)
     is_refusal = answer is not None and settled.status == Question.Status.DECLINED
     return answer is not None and is_refusal and (answer.reason, answer.asks_back) == (reason, asks_back)

@@ -90,7 +90,6 @@ def say(room: Room, user: Person, content: str, nonce: str = "") -> Message:
         if earlier and earlier.content == content:
             return earlier
         # A page that the browser restored has an old nonce: with another text it is another message.
-
         return post_message(room, id=ids.new_message_id("" if earlier else nonce), **fields)
 
 

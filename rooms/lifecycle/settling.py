@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import care_of, together
+from rooms.contract.care import care_of, combined
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias, writing
 from rooms.lifecycle.actors import Person, ending_by, name_of
@@ -84,7 +84,7 @@ def expire(question: Question) -> Question:
     Without it if votes or named people have to decide: the room may ask for them since the question came in.
     """
     default = None
-    care = together(care_of(question.room.care), care_of(question.care))
+    care = combined(care_of(question.room.care), care_of(question.care))
     if question.default_choices is not None and not (care and care.is_for_people):
         default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
     return settle_undecided(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)

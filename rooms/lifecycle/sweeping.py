@@ -15,7 +15,7 @@ SWEEP_LIMIT = 200
 # Questions that are due, and the verb for them; looked for each second.
 DUE = (
     (Select(lambda now: Question.objects.select_related("room").due(now)[:SWEEP_LIMIT]), expire),
-    (Select(lambda now: Question.objects.select_related("room").ripe(now)[:SWEEP_LIMIT]), release),
+    (Select(lambda now: Question.objects.select_related("room").releasable(now)[:SWEEP_LIMIT]), release),
     (Select(lambda now: Question.objects.select_related("room").escalating(now)[:SWEEP_LIMIT]), escalate),
     (Select(lambda now: Question.objects.select_related("room").stale(now)[:SWEEP_LIMIT]), close_stale),
 )
@@ -25,7 +25,6 @@ NO_LONGER_ATTENDED = LeavingMark(lambda id, now: Question.objects.filter(pk=id).
 
 def sweep() -> None:
     """Run the verbs that are due. Several processes may sweep at the same time."""
-
     now = timezone.now()
     for due, verb in DUE:
         for question in due.all(now=now):

@@ -13,7 +13,7 @@ TRIGGER = "ask_bridge_append_only"
 
 
 def forbid_changes(apps, schema_editor):
-    """On PostgreSQL nobody changes or removes an entry, whatever program they use."""
+    """On PostgreSQL a trigger refuses to change or remove an entry, also to other programs."""
     if schema_editor.connection.vendor != "postgresql":
         return
     schema_editor.execute(f"""
@@ -35,7 +35,7 @@ def allow_changes(apps, schema_editor):
 
 
 def begin(apps, schema_editor):
-    """Say from when on everything is recorded, where there is something older."""
+    """On a site that is already in use, record when the audit began."""
     database = schema_editor.connection.alias
     if apps.get_model("ask_bridge", "Room").objects.using(database).exists():
         entry = apps.get_model("ask_bridge", "AuditEntry")(action="audit_began", actor_type="system")

@@ -85,7 +85,6 @@ class Ending(models.Model):
         Room, models.CASCADE, related_name="endings", verbose_name=_("room"), db_index=False
     )
     # Who ended it, by the name at that time; empty if no name is known.
-
     sender = models.CharField(_("sender"), max_length=PERSON_NAME_LENGTH, blank=True)
     sender_type = models.CharField(_("sender type"), max_length=10, choices=SenderType)
     ended_at = models.DateTimeField(_("ended at"), default=timezone.now)

@@ -82,7 +82,6 @@ class AuditEntry(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     # The hash chain of a room, by the room's primary key: each entry has the digest of the previous one, and
     # a keyed digest of the pair. Entries from before there was a chain, or without a room, have none.
-
     chain = models.BigIntegerField(null=True, editable=False)
     previous = models.CharField(max_length=64, blank=True, editable=False)
     link = models.CharField(max_length=64, blank=True, editable=False)

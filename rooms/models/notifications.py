@@ -223,7 +223,6 @@ class Notice(models.Model):
     cancelled_at = models.DateTimeField(_("not needed since"), null=True)
     failed_at = models.DateTimeField(_("given up at"), null=True)
     # The error of the last failed attempt, or why the notice was cancelled.
-
     last_error = models.CharField(_("last error"), max_length=ERROR_LENGTH, blank=True)
 
     objects = NoticeQuerySet.as_manager()

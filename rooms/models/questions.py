@@ -38,7 +38,7 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         overdue = self.open().filter(expires_at__lte=now, held_until=None)
         return overdue.order_by("expires_at")
 
-    def ripe(self, now: datetime) -> Self:
+    def releasable(self, now: datetime) -> Self:
         """Decided, and the undo window is over; the longest overdue first."""
         return self.open().filter(held_until__lte=now).order_by("held_until")
 
@@ -142,7 +142,6 @@ class Question(models.Model):
     last_seen_at = models.DateTimeField(_("last seen at"), null=True)
     # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs
     # some time until its first wait, and `waiting_until` is at first the end of that time.
-
     is_attended = models.BooleanField(default=False)
     # When the question is closed unless an agent waits for it before; null while one waits, or for never.
     closes_at = models.DateTimeField(_("closes at"), null=True)

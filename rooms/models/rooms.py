@@ -74,7 +74,6 @@ class Room(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         """Skip the fields that every change in the room moves on: an instance in memory has old values."""
-
         if not self._state.adding and not args and not options.keys() & {"update_fields", "force_insert"}:
             counters = {"id", "revision", "audit_head", "audit_previous"}
             loaded = {field.name for field in self._meta.concrete_fields if field.attname in self.__dict__}
@@ -136,7 +135,6 @@ class AgentKey(models.Model):
     refused_names_since = models.DateTimeField(null=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
     # Set when the key is created and never changed; see `contract/scopes.py`.
-
     scopes = models.JSONField(_("scopes"), default=default_scopes)
     # The lookup of the first key of a series of rotations: all keys of the series belong to one agent.
     lineage = models.CharField(max_length=16, editable=False)

@@ -14,7 +14,6 @@ def preferences_of(user: Person) -> Preferences:
 
 def muted_room_ids(chosen: Preferences) -> set[int]:
     """The rooms that this person muted."""
-
     if chosen._state.adding:
         return set()  # never saved: no query needed
     muted = Preferences.muted_rooms.through.objects.filter(preferences=chosen)
@@ -40,7 +39,6 @@ def save(
 
 def mute(user: Person, room: Room, is_muted: bool) -> None:
     """Mute the room for this person, or unmute it."""
-
     saved, _ = Preferences.objects.get_or_create(pk=user.pk)
     if is_muted:
         saved.muted_rooms.add(room)

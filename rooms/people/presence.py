@@ -69,7 +69,6 @@ def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, 
 
 def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:
     """Renew the people of this process, and read who is present in these rooms, in any process."""
-
     renew(user_ids)
     rooms = list(Room.objects.filter(pk__in=room_ids))
     people = people_in(rooms)

@@ -87,7 +87,6 @@ def news_for(reader: str) -> Iterator[News]:
                 bookmark, _ = Bookmark.objects.get_or_create(reader=reader, room=room)
             bookmark_id, read_from = bookmark.pk, bookmark.revision
         # Up to the revision at which the room was read; later changes are in the next batch.
-
         news = News(room, read_from, room.revision, bookmark_id)
         if room.revision - read_from > BATCH:
             new = changed(room, read_from, room.revision)

@@ -130,7 +130,6 @@ def changes_after(room: Room, revision: int) -> Changes | None:
         return Changes([], [])
     # Questions are read without an upper bound: a new one that changes between the two reads has only its
     # newest revision, and the next call would not take it for a new one.
-
     changes = Changes(
         CHANGED_QUESTIONS.all(room=room.pk, revision=revision),
         NEW_MESSAGES.all(room=room.pk, after=revision, until=room.revision),
