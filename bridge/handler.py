@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.urls import ResolverMatch, set_script_prefix
 
 from bridge.password_queue import REFUSED, PasswordQueue, hashes_password
-from rooms.db.pool import Threads
+from rooms.db.pool import ThreadPool
 from rooms.live.exchange import Receive, Send
 from rooms.live.routing import match_of
 
@@ -32,7 +32,7 @@ class PooledHandler(BaseHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self._threads = Threads(THREADS, "site")
+        self._threads = ThreadPool(THREADS, "site")
         self._password_queue = PasswordQueue()
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:

@@ -11,7 +11,7 @@ from django.core.handlers.asgi import get_script_prefix
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
-from rooms.db.pool import Threads
+from rooms.db.pool import ThreadPool
 from rooms.live.routing import MATCH
 
 Params = ParamSpec("Params")
@@ -45,7 +45,7 @@ class PasswordQueue:
     """Runs functions one at a time, and knows when the queue is full."""
 
     def __init__(self) -> None:
-        self._threads = Threads(HASHES_AT_ONCE, "password")
+        self._threads = ThreadPool(HASHES_AT_ONCE, "password")
         self._requests = 0
 
     @property

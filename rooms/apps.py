@@ -1,9 +1,11 @@
+"""The Django app: its label, and the receivers that it connects."""
+
 from django.apps import AppConfig
 
 
 class RoomsConfig(AppConfig):
     name = "rooms"
-    # A portal may have an app called "rooms" of its own, and a label cannot change once migrations ran.
+    # A portal may have its own app "rooms", and a label cannot change after the first migration.
     label = "ask_bridge"
     verbose_name = "Ask Bridge"
     default_auto_field = "django.db.models.BigAutoField"

@@ -1,11 +1,12 @@
-"""Who did what when: one entry for every change, written in the transaction that makes the change.
+"""Audit log: one entry per change (who did what when), written in the transaction that makes the change.
 
-So an entry is there if and only if its change is. Nobody changes or removes entries: neither our code nor,
-on PostgreSQL, anybody else's. Each carries a keyed digest of itself and of what was asked or answered, and
-the digest of the entry before it in the same room. `manage.py verify_audit` checks all three.
+So an entry exists if and only if its change does. Entries are append-only: the code never changes or removes
+one, and on PostgreSQL a trigger refuses it to every program. Each entry has a keyed digest of itself and of
+what was asked or answered, and the digest of the previous entry of its room, so that the entries of a room
+form a hash chain. `manage.py verify_audit` checks all three.
 
 `Room.audit_head` is the digest of the room's last entry. Every change of a question updates the row of its
-room anyway, so that the chain costs these changes no further statement.
+room anyway, so the chain costs these changes no further statement.
 """
 
 import json
@@ -19,7 +20,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models import F
 
-from rooms.crypto import is_seal_of, seal
+from rooms.crypto import is_keyed_hash_of, keyed_hash
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
@@ -29,11 +30,11 @@ Action = AuditEntry.Action
 PURPOSE = "ask_bridge.audit"
 CONTENT_PURPOSE = "ask_bridge.audit.content"
 LINK_PURPOSE = "ask_bridge.audit.link"
-SEALED_FIELDS = ("id", "room", "action", "actor_type", "actor", "subject", "details")
+HASHED_FIELDS = ("id", "room", "action", "actor_type", "actor", "subject", "details")
 
 
 class Actor(NamedTuple):
-    """Whose doing something was: a user name, the label of a key, or no name where nobody gave one."""
+    """Who made a change: a user name, the label of a key, or an empty name where none is known."""
 
     type: AuditEntry.ActorType
     name: str = ""
@@ -42,8 +43,8 @@ class Actor(NamedTuple):
 AGENT = Actor(AuditEntry.ActorType.AGENT)
 SYSTEM = Actor(AuditEntry.ActorType.SYSTEM)
 
-# Makes an entry the last one of its room, and returns the digest of the one before. An update sees the old
-# values of all columns, whichever it sets first.
+# Makes an entry the last one of its room, and returns the digest of the previous one. The right-hand sides of
+# an UPDATE see the old values of all columns, so the order of the assignments does not matter.
 CHAINED = {"audit_previous": F("audit_head")}
 NEXT_IN_CHAIN = Update(
     lambda id: Room.objects.filter(pk=id), "audit_head", returning=("audit_previous",), **CHAINED
@@ -53,7 +54,7 @@ Who = AbstractBaseUser | AnonymousUser | AgentKey | None
 
 
 def actor_of(who: Who, otherwise: Actor = SYSTEM) -> Actor:
-    """A person by their login, an agent by its key."""
+    """A person by their user name, an agent by the label of its key."""
     match who:
         case None:
             return otherwise
@@ -67,7 +68,7 @@ def actor_of(who: Who, otherwise: Actor = SYSTEM) -> Actor:
 
 
 def record(action: AuditEntry.Action, room: Room, actor: Actor, subject: str = "", **details: Any) -> None:
-    """Write down what this transaction changes."""
+    """Write an entry for what this transaction changes."""
     record_all([entry(action, room, actor, subject, **details)])
 
 
@@ -78,7 +79,7 @@ def record_all(entries: Sequence[AuditEntry]) -> None:
     for each in entries:
         if each.chain is not None:
             by_chain.setdefault(each.chain, []).append(each)
-    # In one order, so that two transactions that lock several rooms never wait for each other.
+    # Sorted, so that two transactions that lock several rooms cannot deadlock.
     for chain, following in sorted(by_chain.items()):
         found = NEXT_IN_CHAIN.first(id=chain, audit_head=following[-1].digest)
         previous = found[0] if found else ""
@@ -103,8 +104,8 @@ def _check_transaction() -> None:
 def entry(
     action: AuditEntry.Action, room: Room, actor: Actor, subject: str = "", content: str = "", **details: Any
 ) -> AuditEntry:
-    """A sealed entry that is neither linked nor stored yet; `content` is one of the digests below."""
-    return sealed(
+    """An entry with its digest, neither linked nor stored yet; `content` is one of the digests below."""
+    return with_digest(
         AuditEntry(
             room=room.slug,
             chain=room.pk,
@@ -118,25 +119,25 @@ def entry(
     )
 
 
-def sealed(entry: AuditEntry) -> AuditEntry:
-    """The same entry with the hash of all that it says."""
-    entry.digest = seal(PURPOSE, sealed_text(entry))
+def with_digest(entry: AuditEntry) -> AuditEntry:
+    """The same entry with the keyed hash of its fields."""
+    entry.digest = keyed_hash(PURPOSE, hashed_text(entry))
     return entry
 
 
-def sealed_text(entry: Any) -> str:
-    """All that an entry says, in one way only, whichever database it comes from."""
-    said = {name: getattr(entry, name) for name in SEALED_FIELDS}
-    # Older entries, and those of a migration from before the chain, have neither.
+def hashed_text(entry: Any) -> str:
+    """The fields of an entry as canonical JSON, the same for every database."""
+    fields = {name: getattr(entry, name) for name in HASHED_FIELDS}
+    # Entries from before there was a chain, also those that a migration writes, have neither field.
     if getattr(entry, "chain", None) is not None:
-        said |= {"chain": entry.chain, "content": entry.content}
-    return json.dumps({**said, "at": entry.at.astimezone(UTC).isoformat()}, sort_keys=True)
+        fields |= {"chain": entry.chain, "content": entry.content}
+    return json.dumps({**fields, "at": entry.at.astimezone(UTC).isoformat()}, sort_keys=True)
 
 
 def link(entry: AuditEntry, previous: str) -> None:
-    """Put a sealed entry after the one with this digest."""
+    """Chain an entry that has its digest to the entry with the digest `previous`."""
     entry.previous = previous
-    entry.link = seal(LINK_PURPOSE, _linked_text(entry))
+    entry.link = keyed_hash(LINK_PURPOSE, _linked_text(entry))
 
 
 def _linked_text(entry: AuditEntry) -> str:
@@ -144,15 +145,15 @@ def _linked_text(entry: AuditEntry) -> str:
 
 
 def is_intact(entry: AuditEntry) -> bool:
-    """Whether it says what it said when it was written, and stands where it stood."""
-    is_in_place = entry.chain is None or is_seal_of(LINK_PURPOSE, _linked_text(entry), entry.link)
-    return is_in_place and is_seal_of(PURPOSE, sealed_text(entry), entry.digest)
+    """Whether its fields and its place in the chain are as they were when it was written."""
+    is_in_place = entry.chain is None or is_keyed_hash_of(LINK_PURPOSE, _linked_text(entry), entry.link)
+    return is_in_place and is_keyed_hash_of(PURPOSE, hashed_text(entry), entry.digest)
 
 
 # ---- content ---------------------------------------------------------------------------------------------
 
 
-# What an agent sent, and what a person or the agent's terminal gave.
+# Of the question what the agent sent; of the answer what a person chose, or the agent's terminal reported.
 ASKED_FIELDS = (
     *("agent_name", "agent_color", "session_id", "tool_use_id"),
     *("prompts", "context", "default_choices", "care"),
@@ -161,36 +162,36 @@ ANSWER_FIELDS = ("via", "through", "person_name", "choices", "reason", "asks_bac
 
 
 def asked_content(question: Question) -> str:
-    """All that an agent asked, for a digest."""
-    said = {name: getattr(question, name) for name in ASKED_FIELDS}
-    return _content_text(question, "asked", question.asked_at, **said)
+    """What an agent asked, as text for a digest."""
+    fields = {name: getattr(question, name) for name in ASKED_FIELDS}
+    return _content_text(question, "asked", question.asked_at, **fields)
 
 
 def voted_content(question: Question) -> str:
-    """The votes of a careful question as they are after a change, for a digest."""
+    """The votes of a careful question as they are after a change, as text for a digest."""
     return _content_text(question, "voted", None, votes=question.votes or [])
 
 
 def settled_content(question: Question, status: str, answer: Answer | None) -> str:
-    """How a question ended and what was answered, for a digest."""
+    """How a question ended and what was answered, as text for a digest."""
     given = {name: getattr(answer, name) for name in ANSWER_FIELDS} if answer else {}
     if answer:
-        given["username"] = str(answer.username)  # a portal's own users may have numbers for names
+        given["username"] = str(answer.username)  # a portal's user model may have numbers as user names
     return _content_text(question, status, answer.answered_at if answer else None, answer=given)
 
 
-def _content_text(question: Question, state: str, at: datetime | None, **said: Any) -> str:
+def _content_text(question: Question, state: str, at: datetime | None, **fields: Any) -> str:
     named = {"question": question.pk, "room": question.room_id, "state": state}
     moment = at.astimezone(UTC).isoformat() if at else None
-    return json.dumps({**named, "at": moment, **said}, sort_keys=True)
+    return json.dumps({**named, "at": moment, **fields}, sort_keys=True)
 
 
 def content_digest(text: str) -> str:
-    return seal(CONTENT_PURPOSE, text)
+    return keyed_hash(CONTENT_PURPOSE, text)
 
 
 def is_content(text: str, digest: str) -> bool:
-    return is_seal_of(CONTENT_PURPOSE, text, digest)
+    return is_keyed_hash_of(CONTENT_PURPOSE, text, digest)
 
 
 # ---- members ---------------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ _acting: ContextVar[Who] = ContextVar("ask_bridge_acting", default=None)
 
 @contextmanager
 def acting_as(who: Who) -> Iterator[None]:
-    """Members who come, go or change meanwhile do so by this person's doing."""
+    """Record this person as the actor of all changes of memberships inside the block."""
     token = _acting.set(who)
     try:
         yield
@@ -209,18 +210,18 @@ def acting_as(who: Who) -> Iterator[None]:
 
 
 def record_saved_member(instance: Membership, created: bool, raw: bool, **signal: Any) -> None:
-    """Listens to saved memberships; a fixture brings entries of its own."""
+    """Receiver of `post_save`; a fixture (`raw`) brings its own entries."""
     if not raw:
         _record_member(Action.MEMBER_ADDED if created else Action.MEMBER_CHANGED, instance)
 
 
 def record_removed_member(instance: Membership, **signal: Any) -> None:
-    """Listens to deleted memberships, also when the room or the user is deleted."""
+    """Receiver of `post_delete`, which is also sent when the room or the user is deleted."""
     _record_member(Action.MEMBER_REMOVED, instance)
 
 
 def _record_member(action: AuditEntry.Action, membership: Membership) -> None:
     user = membership.user
-    # Rooms and users may be renamed; the membership's own id stays.
+    # Rooms and users may be renamed; the id of the membership does not change.
     named = {"user": user.get_username(), "role": str(membership.role), "membership": membership.pk}
     record(action, membership.room, actor_of(_acting.get()), str(user.pk), **named)

@@ -1,7 +1,4 @@
-"""What a portal's settings lack for Ask Bridge, said by `manage.py check` before anybody notices.
-
-docs/portal.md lists the ids.
-"""
+"""System checks (`manage.py check`) of a portal's settings for Ask Bridge. docs/portal.md lists the ids."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -41,7 +38,7 @@ CONTEXT_PROCESSOR = "django.template.context_processors.request"
 
 @register
 def check_settings(**options: Any) -> list[CheckMessage]:
-    """Names that we know, values of the right kind."""
+    """ASK_BRIDGE has known names, and values of the right type."""
     chosen = conf.chosen()
     if not isinstance(chosen, dict):
         return [
@@ -67,7 +64,7 @@ def _setting_messages(name: str, value: Any) -> Iterator[CheckMessage]:
                 f"ASK_BRIDGE[{name!r}] is no text.", hint='Write it in "quotes".', id="ask_bridge.E002"
             )
     else:
-        # A limit per minute can be switched off; without a thread or a place to wait nothing works.
+        # 0 switches a limit per minute off; the other numbers have to be at least 1.
         least = 0 if name.endswith("_PER_MINUTE") else 1
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             yield Error(
@@ -107,12 +104,12 @@ def _permissions_messages(path: Any) -> Iterator[CheckMessage]:
     )
 
 
-# ---- what stands around us -------------------------------------------------------------------------------
+# ---- the portal's settings -------------------------------------------------------------------------------
 
 
 @register
 def check_apps(**options: Any) -> list[CheckMessage]:
-    """The apps that our templates and logins come from."""
+    """The apps that the templates and the login need."""
     return [
         Error(
             f"Ask Bridge needs the app {name}.", hint=f'Add "{name}" to INSTALLED_APPS.', id="ask_bridge.E004"
@@ -124,12 +121,12 @@ def check_apps(**options: Any) -> list[CheckMessage]:
 
 @register
 def check_middleware(**options: Any) -> list[CheckMessage]:
-    """The middleware that knows who is there; a portal's own subclass will do."""
-    there = [_imported(path) for path in settings.MIDDLEWARE]
+    """The middleware for sessions, CSRF and login; subclasses count."""
+    installed = [_imported(path) for path in settings.MIDDLEWARE]
     return [
         Error(f"Ask Bridge needs {path}.", hint="Add it to MIDDLEWARE.", id="ask_bridge.E005")
         for path in MIDDLEWARE
-        if not any(isinstance(one, type) and issubclass(one, import_string(path)) for one in there)
+        if not any(isinstance(one, type) and issubclass(one, import_string(path)) for one in installed)
     ]
 
 
@@ -137,19 +134,19 @@ def _imported(path: str) -> Any:
     try:
         return import_string(path)
     except ImportError:
-        return None  # Django says so itself
+        return None  # Django reports it
 
 
 @register(Tags.templates)
 def check_templates(**options: Any) -> list[CheckMessage]:
-    """An engine that finds our templates and gives them the request."""
-    ours = [engine for engine in engines.all() if isinstance(engine, DjangoTemplates)]
-    if not ours:
+    """A template engine that gives the templates the request."""
+    usable = [engine for engine in engines.all() if isinstance(engine, DjangoTemplates)]
+    if not usable:
         problem, hint = (
             "Ask Bridge needs Django's own templates.",
             "Add a DjangoTemplates backend to TEMPLATES.",
         )
-    elif not any(CONTEXT_PROCESSOR in engine.engine.context_processors for engine in ours):
+    elif not any(CONTEXT_PROCESSOR in engine.engine.context_processors for engine in usable):
         problem, hint = (
             f"Ask Bridge needs {CONTEXT_PROCESSOR}.",
             "Add it to the context_processors of TEMPLATES.",
@@ -161,7 +158,7 @@ def check_templates(**options: Any) -> list[CheckMessage]:
 
 @register(Tags.urls)
 def check_addresses(**options: Any) -> list[CheckMessage]:
-    """Our pages are somewhere, and so is the one where people sign in."""
+    """The URLs of the app are included, and there is a login page."""
     try:
         reverse("ask_bridge:inbox")
     except NoReverseMatch:
@@ -179,7 +176,7 @@ def check_addresses(**options: Any) -> list[CheckMessage]:
 
 @register(Tags.models)
 def check_databases(**options: Any) -> list[CheckMessage]:
-    """Rooms have members: they are in the database of the users."""
+    """Rooms have members, so they have to be in the database of the users."""
     rooms, users = router.db_for_write(Room), router.db_for_write(get_user_model())
     if rooms == users:
         return []
@@ -192,12 +189,12 @@ def check_databases(**options: Any) -> list[CheckMessage]:
     ]
 
 
-# ---- live, and how many ----------------------------------------------------------------------------------
+# ---- ASGI, and several processes -------------------------------------------------------------------------
 
 
 @register
 def check_live(**options: Any) -> list[CheckMessage]:
-    """The ASGI application has our waits and streams in front."""
+    """The ASGI application is wrapped by `with_live`."""
     path = getattr(settings, "ASGI_APPLICATION", None)
     if not path or _imported(path) is None or routing.is_installed:
         return []
@@ -209,7 +206,7 @@ def check_live(**options: Any) -> list[CheckMessage]:
 
 @register(deploy=True)
 def check_processes(**options: Any) -> list[CheckMessage]:
-    """What holds for one process only, and cannot be seen from inside it."""
+    """Settings that work with one process only; how many there are is unknown here."""
     found: list[CheckMessage] = []
     layer = get_channel_layer()
     if layer is None or isinstance(layer, InMemoryChannelLayer):

@@ -1,4 +1,4 @@
-"""Keyed hashes and locked texts: only this site makes and opens them, also after SECRET_KEY was rotated."""
+"""Keyed hashes and encrypted texts, with keys derived from SECRET_KEY and SECRET_KEY_FALLBACKS."""
 
 import hmac
 from base64 import urlsafe_b64encode
@@ -8,44 +8,45 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 
-def seal(purpose: str, text: str, signing_key: str | bytes | None = None) -> str:
-    """The text's keyed hash; one made for another purpose does not fit."""
+def keyed_hash(purpose: str, text: str, signing_key: str | bytes | None = None) -> str:
+    """HMAC-SHA256 of the text as hex; each purpose has its own key."""
     return salted_hmac(purpose, text, signing_key, algorithm="sha256").hexdigest()
 
 
-def is_seal_of(purpose: str, text: str, given: str) -> bool:
-    """Compared in constant time, also with the keys before the present one."""
+def is_keyed_hash_of(purpose: str, text: str, given: str) -> bool:
+    """Compare in constant time, with the hash under each known key."""
     signing_keys = [None, *settings.SECRET_KEY_FALLBACKS]
-    return any(hmac.compare_digest(seal(purpose, text, key), given) for key in signing_keys)
+    return any(hmac.compare_digest(keyed_hash(purpose, text, key), given) for key in signing_keys)
 
 
 def needs_renewal(purpose: str, text: str, given: str) -> bool:
-    """Whether a seal of this text was made with a key before the present one."""
-    return bool(settings.SECRET_KEY_FALLBACKS) and not hmac.compare_digest(seal(purpose, text), given)
+    """Whether this hash was made with one of the fallback keys."""
+    return bool(settings.SECRET_KEY_FALLBACKS) and not hmac.compare_digest(keyed_hash(purpose, text), given)
 
 
-class CannotUnlock(Exception):
-    """Locked with a SECRET_KEY that this site no longer knows."""
+class CannotDecrypt(Exception):
+    """The text was encrypted with a SECRET_KEY that this site no longer has."""
 
 
-def lock(purpose: str, text: str) -> str:
-    """The text so that a copy of the database does not tell it: unlike a hash, we can read it again."""
-    return _locks(purpose).encrypt(text.encode()).decode()
+def encrypt(purpose: str, text: str) -> str:
+    """The text, unreadable in a copy of the database; unlike a hash it can be decrypted here."""
+    return _cipher(purpose).encrypt(text.encode()).decode()
 
 
-def unlock(purpose: str, locked: str) -> str:
+def decrypt(purpose: str, encrypted: str) -> str:
     try:
-        return _locks(purpose).decrypt(locked.encode()).decode()
+        return _cipher(purpose).decrypt(encrypted.encode()).decode()
     except InvalidToken:
-        raise CannotUnlock from None
+        raise CannotDecrypt from None
 
 
-def relock(purpose: str, locked: str) -> str:
-    """The same text, locked with the present SECRET_KEY."""
-    return lock(purpose, unlock(purpose, locked))
+def re_encrypt(purpose: str, encrypted: str) -> str:
+    """The same text, encrypted with the current SECRET_KEY."""
+    return encrypt(purpose, decrypt(purpose, encrypted))
 
 
-def _locks(purpose: str) -> MultiFernet:
+def _cipher(purpose: str) -> MultiFernet:
     signing_keys = [None, *settings.SECRET_KEY_FALLBACKS]
+    # "lock" is part of the key: with another word stored texts could not be decrypted.
     digests = [salted_hmac(purpose, "lock", key, algorithm="sha256").digest() for key in signing_keys]
     return MultiFernet([Fernet(urlsafe_b64encode(digest)) for digest in digests])

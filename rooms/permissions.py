@@ -1,4 +1,4 @@
-"""Who may see, answer and manage: the rules that a portal can replace by its own.
+"""Permissions: who may see, answer and manage. A portal can replace these rules.
 
 A portal subclasses `Permissions`, changes what differs, and names its class in the settings:
 `ASK_BRIDGE = {"PERMISSIONS": "portal.permissions.TeamPermissions"}`.
@@ -20,17 +20,17 @@ MEMBERSHIP = Select(lambda room, user: Membership.objects.filter(room=room, user
 
 
 class Permissions:
-    """Open rooms are for everybody who is signed in, others for their members; superusers are everywhere."""
+    """Open rooms are for all signed-in users, the others for their members; superusers see all rooms."""
 
     def visible_rooms(self, user: AbstractBaseUser, rooms: RoomQuerySet) -> RoomQuerySet:
-        """Those of the rooms that this person may see; the others do not exist for them."""
+        """The rooms of these that this person may see; all others answer with 404."""
         if getattr(user, "is_superuser", False):
             return rooms
         mine = Membership.objects.filter(user_id=user.pk).values("room_id")
         return rooms.filter(Q(is_open=True) | Q(pk__in=mine))
 
     def may_see(self, user: AbstractBaseUser, room: Room) -> bool:
-        """What `visible_rooms` says of one room that was read already."""
+        """The same for one room that is already loaded."""
         if not self.knows_by_membership:
             return self.visible_rooms(user, Room.objects.filter(pk=room.pk)).exists()
         if room.is_open or getattr(user, "is_superuser", False):
@@ -39,17 +39,17 @@ class Permissions:
 
     @property
     def knows_by_membership(self) -> bool:
-        """Whether `visible_rooms` is the one above, so that what it says can be known without it."""
+        """Whether `visible_rooms` is not overridden, so that faster queries can replace it."""
         return type(self).visible_rooms is Permissions.visible_rooms
 
     @property
     def lets_all_answer(self) -> bool:
-        """Whether `may_answer` is the one below, which is true for all."""
+        """Whether `may_answer` is not overridden, and so true for all."""
         return type(self).may_answer is Permissions.may_answer
 
     @property
     def manages_by_membership(self) -> bool:
-        """Whether `may_manage` is the one below, so that it can be known for many rooms at once."""
+        """Whether `may_manage` is not overridden, so that one query can answer it for many rooms."""
         return type(self).may_manage is Permissions.may_manage
 
     def may_answer(self, user: AbstractBaseUser, room: Room) -> bool:
@@ -57,23 +57,23 @@ class Permissions:
         return True
 
     def may_manage(self, user: AbstractBaseUser, room: Room) -> bool:
-        """Whether this person, who sees the room, may also make and stop its keys."""
+        """Whether this person, who sees the room, may also create and revoke its keys."""
         if getattr(user, "is_superuser", False):
             return True
         managers = Membership.objects.filter(room=room, role=Membership.Role.MANAGER)
         return managers.filter(user_id=user.pk).exists()
 
     def managers(self, room: Room) -> QuerySet[Any]:
-        """Who is told when nobody else answers: those who look after the room, not everybody who could."""
+        """Who is notified of an unanswered question: the room's managers, not all who may manage it."""
         members = Membership.objects.filter(room=room, role=Membership.Role.MANAGER)
         return get_user_model()._default_manager.filter(pk__in=members.values("user"))
 
 
 def permissions() -> Permissions:
-    """The rules that hold here."""
+    """An instance of the class in the setting PERMISSIONS."""
     rules: Permissions = _class_at(setting("PERMISSIONS"))()
     return rules
 
 
-# Looked up once: every click asks several times.
+# Imported once: every click needs it several times.
 _class_at = cache(import_string)

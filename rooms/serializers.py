@@ -13,7 +13,7 @@ from pydantic import Field
 # Those of Python 3.11 lack what pydantic needs for the schema.
 from typing_extensions import TypeAliasType, TypedDict
 
-from rooms.contract.care import Vote, cast_at
+from rooms.contract.votes import Vote, cast_at
 from rooms.models import Answer, Ending, EndReason, Message, Question
 from rooms.timeline import Entry
 

@@ -1,6 +1,6 @@
-"""Every address of Ask Bridge, below whatever prefix the portal includes this at.
+"""All URLs of Ask Bridge, below the prefix at which the portal includes them.
 
-The names are a contract: `live.py` takes some of these calls before Django does, by name.
+The names are a contract: `live/routing.py` handles some of these requests before Django, by URL name.
 """
 
 from django.urls import path, re_path
@@ -20,7 +20,7 @@ from rooms.pages import views as pages
 
 app_name = "ask_bridge"
 
-# Looked through in this order: what is called most stands first.
+# Django tries them in this order, so the most frequent ones are first.
 urlpatterns = [
     path("api/v1/rooms/<slug:room>/questions", api_questions.questions, name="api-questions"),
     path("api/v1/rooms/<slug:room>/messages", api_messages.messages, name="api-messages"),

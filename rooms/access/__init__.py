@@ -1,7 +1,7 @@
-"""Who may see and do what: people by login and membership, agents by key. Forbidden looks like missing.
+"""Access checks: people by login and membership, agents by key. Forbidden looks like missing.
 
-`people` and `keys` hold the checks, `locks` says why a person may not decide a question, `rate_limits` how
-much may be sent within a minute.
+`people` and `keys` hold the checks, `locks` the reasons why a person may not decide a question, `rate_limits`
+the limits per minute.
 """
 
 from rooms.access.exceptions import (

@@ -1,26 +1,26 @@
-"""Why access is refused."""
+"""Exceptions of the access checks: the reasons why access is refused."""
 
 from rooms.contract.scopes import Scope
 
 
 class Missing(Exception):
-    """Not there, or not for this key: the same to the caller."""
+    """It does not exist, or not for this key; callers cannot tell which."""
 
 
 class SignedOut(Exception):
-    """A page's session is over."""
+    """The session of a page has ended."""
 
 
 class BadKey(Exception):
-    """No key, a wrong key, a revoked or an expired one: all the same to the caller."""
+    """The key is missing, wrong, revoked or expired; callers cannot tell which."""
 
 
 class MayNotAnswer(Exception):
-    """Somebody who may see a room, but neither decide nor write in it."""
+    """The person may see the room, but neither decide nor write in it."""
 
 
 class MissingScope(Exception):
-    """A key may not do this: it was made without the scope."""
+    """The key was created without the scope that this needs."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(f"needs the scope {scope.value}")
@@ -28,8 +28,8 @@ class MissingScope(Exception):
 
 
 class NotOwnQuestion(Exception):
-    """A key may read this question, but another one asked it."""
+    """The key may read this question, but another key asked it."""
 
 
 class NotRotatable(Exception):
-    """A key that is dead, or has less time left than its rotation would give it."""
+    """The key is revoked or expired, or expires before the overlap of a rotation would end."""

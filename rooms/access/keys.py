@@ -1,4 +1,4 @@
-"""Agent keys: made, rotated and revoked, and what the key of a request may read and do."""
+"""Agent keys: creation, rotation and revocation, and the checks of what a key may read and do."""
 
 import re
 import secrets
@@ -20,7 +20,7 @@ from rooms.access.people import QUESTION
 from rooms.audit import Action, actor_of
 from rooms.contract.ids import ALPHABET
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope, in_order
-from rooms.crypto import is_seal_of, needs_renewal, seal
+from rooms.crypto import is_keyed_hash_of, keyed_hash, needs_renewal
 from rooms.db.compiled import Select
 from rooms.db.transactions import optional_writes, writing
 from rooms.lifecycle import Person
@@ -34,13 +34,13 @@ from rooms.models import (
 
 KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
 LOOKUP_CHARACTERS = 10
-SECRET_CHARACTERS = 40  # of 32 letters: 200 bits
+SECRET_CHARACTERS = 40  # from an alphabet of 32: 200 bits
 KEY_PURPOSE = "ask_bridge.agent_key"
-# A key in steady use is not written to for every call.
+# So that a key in use is not written at every call.
 LAST_USED_PRECISION = timedelta(minutes=1)
-# Time to put the new key in place on every machine, and short enough that the old one is not forgotten there.
+# Long enough to install the new key on every machine, short enough that the old one is not forgotten there.
 OVERLAP = timedelta(days=1)
-# What every call of an agent and every click begins with.
+# The first query of every call of an agent.
 KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
 
 
@@ -52,7 +52,7 @@ def create_key(
     expires_at: datetime | None = None,
     scopes: Iterable[str] = DEFAULT_SCOPES,
 ) -> tuple[AgentKey, str]:
-    """A new key for the room and its text, which is nowhere stored and cannot be shown again."""
+    """A new key for the room, and its text, which is not stored and cannot be shown again."""
     fields = {"label": label, "created_by": created_by, "expires_at": expires_at}
     with writing():
         key, text = _new_key(room, scopes=in_order(scopes), **fields)
@@ -61,13 +61,13 @@ def create_key(
 
 
 def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
-    """A new key in place of this one and its text, as for `create_key`; the old one works one more day."""
+    """A new key that replaces this one, and its text, as in `create_key`; the old one works one more day."""
     with writing():
         old = _locked(AgentKey.objects.all()).get(pk=key.pk)
         last_day = timezone.now() + OVERLAP
         if not old.is_alive or (old.expires_at and old.expires_at <= last_day):
             raise NotRotatable
-        # A key that was made for a time is followed by one for the same time.
+        # The new key has the same lifetime as the old one.
         lifetime = old.expires_at - old.created_at if old.expires_at else None
         expires_at = timezone.now() + lifetime if lifetime else None
         kept = {"label": old.label, "scopes": old.scopes, "lineage": old.lineage}
@@ -83,16 +83,16 @@ def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
 
 
 def revoke_keys(keys: Any, by: Person | None = None) -> int:
-    """Stop these keys for good; how many were still there to be stopped."""
+    """Revoke these keys; how many were not revoked before."""
     with writing():
-        stopped = list(_locked(AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)))
-        AgentKey.objects.filter(pk__in=[key.pk for key in stopped]).update(revoked_at=timezone.now())
-        audit.record_all([_key_entry(Action.KEY_REVOKED, key, by) for key in stopped])
-    return len(stopped)
+        revoked = list(_locked(AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)))
+        AgentKey.objects.filter(pk__in=[key.pk for key in revoked]).update(revoked_at=timezone.now())
+        audit.record_all([_key_entry(Action.KEY_REVOKED, key, by) for key in revoked])
+    return len(revoked)
 
 
 def _locked(keys: AgentKeyQuerySet) -> AgentKeyQuerySet:
-    """Locked with `no_key`: an ask refers to its key while it holds the lock that the audit waits for."""
+    """Locked with `no_key`: an ask refers to its key while it holds the room, which the audit entry needs."""
     return keys.select_for_update(of=("self",), no_key=True).select_related("room")
 
 
@@ -100,7 +100,7 @@ def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
     lookup = "".join(secrets.choice(ALPHABET) for _ in range(LOOKUP_CHARACTERS))
     secret = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_CHARACTERS))
     fields = {"lineage": lookup, **fields}
-    key = AgentKey.objects.create(room=room, lookup=lookup, digest=seal(KEY_PURPOSE, secret), **fields)
+    key = AgentKey.objects.create(room=room, lookup=lookup, digest=keyed_hash(KEY_PURPOSE, secret), **fields)
     return key, f"abk_{lookup}_{secret}"
 
 
@@ -113,22 +113,22 @@ def _key_entry(action: Action, key: AgentKey, by: Person | None, **details: Any)
 
 
 def key_from_header(authorization: str) -> AgentKey:
-    """The living key in an Authorization header, or BadKey."""
+    """The active key in an Authorization header, or BadKey."""
     scheme, _, text = authorization.partition(" ")
     match = KEY_PATTERN.fullmatch(text.strip())
     if scheme.lower() != "bearer" or not match:
         raise BadKey
     lookup, secret = match.groups()
     key = KEY.first(lookup=lookup)
-    if key is None or not is_seal_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
+    if key is None or not is_keyed_hash_of(KEY_PURPOSE, secret, key.digest) or not key.is_usable:
         raise BadKey
     now = timezone.now()
     changes: dict[str, Any] = {}
     if key.last_used_at is None or now - key.last_used_at > LAST_USED_PRECISION:
         changes["last_used_at"] = now
     if needs_renewal(KEY_PURPOSE, secret, key.digest):
-        # Only now is its secret at hand: from here on the key works without the old SECRET_KEY.
-        changes |= {"digest": seal(KEY_PURPOSE, secret), "last_used_at": now}
+        # The secret is known only during a call. With this hash the key works without the old SECRET_KEY.
+        changes |= {"digest": keyed_hash(KEY_PURPOSE, secret), "last_used_at": now}
     if changes:
         with optional_writes(), writing():
             AgentKey.objects.filter(pk=key.pk).update(**changes)
@@ -151,13 +151,13 @@ def question_of_key(key: AgentKey, question_id: str) -> Question:
 
 
 def check_scope(key: AgentKey, scope: Scope) -> None:
-    """Raise MissingScope unless the key was made with this scope."""
+    """Raise MissingScope unless the key has this scope."""
     if not key.has_scope(scope):
         raise MissingScope(scope)
 
 
 def check_own(key: AgentKey, question: Question) -> None:
-    """Raise NotOwnQuestion unless this key asked it, or one that it replaced or was replaced by."""
+    """Raise NotOwnQuestion unless this key asked it, or another key of the same series of rotations."""
     if question.key_id == key.pk:
         return
     same_agent = AgentKey.objects.filter(room=key.room_id, lineage=key.lineage)

@@ -1,7 +1,7 @@
 """Locks: why a person who sees an open question may not decide it, or not yet.
 
-Pages and streams ask for thousands of cards and viewers, so a lock is found in memory, from what is known of
-the person (`Standing`) and of the question. Whether a form is accepted is decided by `lifecycle`.
+Pages and streams need it for thousands of cards and viewers, so it is computed in memory from the person's
+`Standing` and the question. Whether a form is accepted is decided by `lifecycle`.
 """
 
 from collections import Counter
@@ -11,19 +11,19 @@ from typing import Any
 
 from django.db.models import Q
 
-from rooms.contract.care import Lock, Restriction, restriction
+from rooms.contract.restrictions import Lock, Restriction, restriction
 from rooms.models import Membership, Question, Room
 from rooms.permissions import permissions
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a person is and may do in some rooms, as it was when it was read."""
+    """A person's roles and permissions in some rooms, as they were when they were read."""
 
     username: str
     member_of: frozenset[int]
     manages: frozenset[int]
-    # Where they see questions, but may answer none.
+    # Rooms in which they may see questions, but not answer.
     watches: frozenset[int]
 
     def has_role(self, role: str, room_id: int) -> bool:
@@ -31,7 +31,7 @@ class Standing:
 
 
 def standing_of(user: Any, rooms: Collection[Room]) -> Standing:
-    """What this person is and may do in these rooms."""
+    """The person's roles and permissions in these rooms."""
     rules = permissions()
     roles = dict(Membership.objects.filter(user_id=user.pk).values_list("room_id", "role"))
     if not rules.manages_by_membership:
@@ -65,32 +65,32 @@ def _lock(limits: Restriction | None, room_id: int, standing: Standing) -> Lock 
 
 @dataclass(frozen=True)
 class Locked:
-    """What a person may not decide: single questions, and all of the rooms in which they only watch."""
+    """What a person may not decide: single questions, and all questions of rooms in which they only watch."""
 
     question_ids: Collection[str]
     room_ids: Collection[int]
 
     @property
     def condition(self) -> Q:
-        """Excluded from what needs this person; what fits it is for others to decide."""
+        """Selects the questions that only others may decide."""
         return Q(pk__in=self.question_ids) | Q(room__in=self.room_ids)
 
 
 def locked_in(rooms: Collection[Room], standing: Standing) -> Locked:
-    """What of these rooms' open questions this person may not decide."""
+    """The open questions of these rooms that this person may not decide."""
     careful = _careful().filter(room__in=rooms)
     locked = [question.pk for question in careful if lock_on(question, standing)]
     return Locked(locked, standing.watches)
 
 
 def restrictions_in(room_id: int) -> Counter[Restriction]:
-    """Who may decide the attended questions of a room that not all may decide, with their numbers."""
+    """The restrictions of a room's attended questions, with the number of questions for each."""
     careful = _careful().filter(room=room_id, is_attended=True)
     return Counter(limits for question in careful if (limits := restriction_of(question)))
 
 
 def count_locked(restrictions: Counter[Restriction], room_id: int, standing: Standing | None) -> int:
-    """How many of these questions the person may not decide; in memory, for each viewer of a room."""
+    """How many of these questions the person may not decide; computed in memory for each viewer."""
     if standing is None:
         return 0
     return sum(count for limits, count in restrictions.items() if _lock(limits, room_id, standing))

@@ -1,4 +1,4 @@
-"""What people may see and do, by login and membership."""
+"""Access of people: what they may see and do, by login and membership."""
 
 from importlib import import_module
 from typing import Any
@@ -27,7 +27,7 @@ from rooms.models import (
 )
 from rooms.permissions import permissions
 
-# A room has a few. Pages name three and count the others.
+# A bound for the query. A room has a few managers; pages name three and count the others.
 MOST_MANAGERS = 100
 QUESTION = Select(lambda id: Question.objects.with_answer().filter(pk=id))
 
@@ -40,7 +40,7 @@ def visible_rooms(user: Person) -> RoomQuerySet:
 
 
 def may_see(user: Person, room: Room) -> bool:
-    """Whether this is one of them."""
+    """Whether this is one of the `visible_rooms`."""
     if not user.is_authenticated or not user.is_active or room.archived_at:
         return False
     return permissions().may_see(user, room)
@@ -63,20 +63,20 @@ def question_for(user: Person, slug: str, question_id: str) -> Question:
 
 
 def check_named(room: Room, care: Care | None) -> None:
-    """Raise InvalidPayload if this names somebody who cannot answer in the room."""
+    """Raise InvalidPayload if this names a person who cannot answer in the room."""
     people = care.people if care else []
     if people:
         users = get_user_model()._default_manager.all()
         if name := _first_who_cannot_answer(room, people, users):
-            message = f'"{name}" is nobody who can answer in this room; give a user name of one of its people'
+            message = f'"{name}" cannot answer in this room; give the user name of a person who can'
             raise InvalidPayload([FieldError(field="care", message=message)])
 
 
 def check_named_by_key(key: AgentKey, care: Care | None) -> None:
-    """The same for names that an agent gives: it can only name people whom the room knows.
+    """The same for names from an agent, which can only name members and people of the room's timeline.
 
-    Every other name is refused alike and with the same work, whether an account has it or not. Otherwise a
-    key of an open room could find out the accounts of the whole site.
+    All other names are refused in the same way and with the same queries, whether there is an account or not.
+    Otherwise a key of an open room could find out all user names of the site.
     """
     people = care.people if care else []
     if not people:
@@ -95,7 +95,7 @@ def check_named_by_key(key: AgentKey, care: Care | None) -> None:
 
 
 def _is_known_in(room: Room) -> Combinable:
-    """Members, and those whose names the room's timeline has already."""
+    """Members, and people who have answered or written in the room."""
     return (
         Exists(Membership.objects.filter(room=room, user=OuterRef("pk")))
         | Exists(Answer.objects.filter(room=room, user=OuterRef("pk")))
@@ -114,7 +114,7 @@ def _first_who_cannot_answer(room: Room, people: list[str], users: QuerySet[Any]
 
 
 def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:
-    """The person with this name; raises InvalidPayload if they cannot answer in the room, or do not exist."""
+    """The person with this user name; InvalidPayload if they cannot answer in the room, or do not exist."""
     users = get_user_model()._default_manager
     user = users.filter(**{users.model.USERNAME_FIELD: username}).first()
     if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
@@ -124,7 +124,7 @@ def person_to_answer_for(room: Room, username: str) -> AbstractBaseUser:
 
 
 def check_may_answer(user: Person, room: Room) -> None:
-    """Raise MayNotAnswer to somebody who may only look."""
+    """Raise MayNotAnswer if this person may only see the room."""
     if not may_answer(user, room):
         raise MayNotAnswer
 
@@ -135,12 +135,12 @@ def may_answer(user: Person, room: Room) -> bool:
 
 
 def may_manage(user: Person, room: Room) -> bool:
-    """Whether this person may create the room's keys."""
+    """Whether this person may create and revoke the room's keys."""
     return user.is_authenticated and permissions().may_manage(user, room)
 
 
 def manager_names(room: Room) -> list[str]:
-    """Who looks after the room, for all who see it."""
+    """The names of the room's managers, sorted."""
     managers = permissions().managers(room)[:MOST_MANAGERS]
     return sorted((name_of(user) for user in managers if user.is_active), key=str.casefold)
 
@@ -154,7 +154,7 @@ def user_of_session(session_key: str | None) -> Person:
 
 
 def named_users(usernames: list[str]) -> list[AbstractBaseUser]:
-    """The users with these names; raises LookupError with the first name that is nobody's."""
+    """The users with these user names; LookupError with the first name that has no account."""
     users = get_user_model()
     found: list[AbstractBaseUser] = []
     for username in usernames:

@@ -1,6 +1,6 @@
-"""How much a person or an agent may send within a minute, counted in the database for all processes together.
+"""Rate limits: how much a person or an agent may send per minute, counted in the database for all processes.
 
-Far more than anybody clicks or types: it stops a script that went wrong, or one with a stolen login or key.
+The limits are far above what a person clicks or types: they stop a broken script, or a stolen login or key.
 """
 
 import math
@@ -22,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class TooMany(Exception):
-    """As many as are allowed within a minute; there is room for the next one in `seconds`."""
+    """The limit per minute is reached; the next one is allowed in `seconds`."""
 
     def __init__(self, limit: int, what: str, seconds: int) -> None:
         super().__init__(f"{limit} {what} within a minute; again in {seconds} seconds")
@@ -33,11 +33,11 @@ Sent = Callable[[int], "Select[tuple[datetime]]"]
 
 
 def _sent(by: Callable[[Any], QuerySet[Any]], time: str) -> Sent:
-    """Of a limit: when that one was sent within the minute which makes it full."""
+    """For a limit, a query of when the item was sent that reached it; no row while it is not reached."""
 
     @cache
-    def filling(limit: int) -> "Select[tuple[datetime]]":
-        # Found in an index, however much was sent before.
+    def reached(limit: int) -> "Select[tuple[datetime]]":
+        # Uses an index, however much was sent before.
         return Select(
             lambda sender, since: (
                 by(sender)
@@ -47,17 +47,17 @@ def _sent(by: Callable[[Any], QuerySet[Any]], time: str) -> Sent:
             )
         )
 
-    return filling
+    return reached
 
 
 QUESTIONS = _sent(lambda key: Question.objects.filter(key=key), "asked_at")
-# Questions without a key, which nobody's own rate bounds, of all people together.
+# Test questions, which have no key; one limit for all people together.
 TEST_QUESTIONS = _sent(lambda _: Question.objects.filter(key=None), "asked_at")
 MESSAGES_OF_AGENT = _sent(lambda key: Message.objects.filter(key=key), "created_at")
 ANSWERS = _sent(lambda user: Answer.objects.filter(user=user), "answered_at")
 MESSAGES = _sent(lambda user: Message.objects.filter(user=user), "created_at")
 TESTS = _sent(lambda user: Notice.objects.filter(user=user, kind=Notice.Kind.TEST), "created_at")
-# To careful questions: neither is an answer yet, and both are in the audit.
+# Votes and undos on careful questions are not answers, but they are in the audit.
 VOTES = _sent(
     lambda name: AuditEntry.objects.filter(
         actor=name,
@@ -70,12 +70,12 @@ KEYS = _sent(lambda user: AgentKey.objects.filter(created_by=user), "created_at"
 
 
 def check_asks(key: AgentKey | None) -> None:
-    """Of this key; without one the test questions of everybody together."""
+    """Asks of this key; without a key the test questions of all people together."""
     _check(QUESTIONS if key else TEST_QUESTIONS, key and key_of(key), "ASKS_PER_MINUTE", "questions")
 
 
 def check_refused_names(key: AgentKey) -> None:
-    """Before names of people are looked up, so that the reply tells nothing about them any more."""
+    """Called before names are looked up, so that over the limit the response reveals nothing about them."""
     limit, now = setting("REFUSED_NAMES_PER_MINUTE"), timezone.now()
     since = key.refused_names_since
     if limit and since and since > now - MINUTE and key.refused_names >= limit:
@@ -83,7 +83,7 @@ def check_refused_names(key: AgentKey) -> None:
 
 
 def note_refused_name(key: AgentKey) -> None:
-    """Count it, in the minute that the first one began."""
+    """Count a refused name, in the minute that began with the first one."""
     now = timezone.now()
     in_this_minute = Q(refused_names_since__gt=now - MINUTE)
     with writing():
@@ -98,7 +98,7 @@ def check_agent_messages(key: AgentKey) -> None:
 
 
 def check_answers(user: Person, question: Question) -> None:
-    """Answers, votes, skips and replies. What comes too late is refused as late, never as too much."""
+    """Answers, votes, skips and replies. A late one is not counted: it is refused as late."""
     if question.is_open and not question.is_overdue:
         _check(ANSWERS, key_of(user), "ANSWERS_PER_MINUTE", "answers")
         if question.care:
@@ -110,7 +110,7 @@ def check_messages(user: Person) -> None:
 
 
 def check_tests(user: Person) -> None:
-    """Notifications that somebody sends to try them out."""
+    """Test notifications."""
     _check(TESTS, key_of(user), "TESTS_PER_MINUTE", "tests")
 
 
@@ -123,12 +123,12 @@ def _check(sent: Sent, sender: Any, setting_name: str, what: str) -> None:
     if not limit:
         return
     now = timezone.now()
-    full = sent(limit).first(sender=sender, since=now - MINUTE)
-    if full:
-        (filled_at,) = full
-        raise TooMany(limit, what, _seconds_to_wait(filled_at, now))
+    found = sent(limit).first(sender=sender, since=now - MINUTE)
+    if found:
+        (reached_at,) = found
+        raise TooMany(limit, what, _seconds_to_wait(reached_at, now))
 
 
 def _seconds_to_wait(since: datetime, now: datetime) -> int:
-    """Until the minute that began then is over."""
+    """Seconds until the minute that began at `since` is over."""
     return max(1, math.ceil((since + MINUTE - now).total_seconds()))

@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rooms import access, lifecycle, serializers, timeline
 from rooms.access import rate_limits
 from rooms.contract import problems
-from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
+from rooms.contract.limits import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
 from rooms.contract.problems import Problem
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.pool import WIRE_LANGUAGE

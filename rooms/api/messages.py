@@ -16,11 +16,8 @@ from rooms.api.endpoint import (
 )
 from rooms.api.questions import _answer_for, ask_within_rate
 from rooms.contract import problems
-from rooms.contract.payload import (
-    NewMessage,
-    ResponseContent,
-    parse_prompts,
-)
+from rooms.contract.payload import NewMessage, ResponseContent
+from rooms.contract.prompts import parse_prompts
 from rooms.contract.scopes import Scope
 from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.models import AgentKey

@@ -16,10 +16,8 @@ from rooms import __version__, serializers
 from rooms.api.operations import CALLS, EXAMPLE_ASK, PATH_PARAMETERS, PROBLEMS, RETRYABLE, Call
 from rooms.api.parameters import parameters
 from rooms.api.schemas import Json, Problem
-from rooms.contract.payload import (
-    Ask,
-    ResponseContent,
-)
+from rooms.contract.asks import Ask
+from rooms.contract.payload import ResponseContent
 from rooms.contract.problems import CONTENT_TYPE as PROBLEM
 from rooms.contract.problems import TITLES
 

@@ -5,12 +5,9 @@ from typing import Any
 
 from rooms import serializers
 from rooms.api.schemas import Health, HookEnvelope, Json, Readiness
-from rooms.contract.payload import (
-    BODY_LIMIT,
-    Ask,
-    NewMessage,
-    ReportedAnswer,
-)
+from rooms.contract.asks import Ask
+from rooms.contract.limits import BODY_LIMIT
+from rooms.contract.payload import NewMessage, ReportedAnswer
 
 # The description of a reply and the type of its JSON, or None.
 Reply = tuple[str, Any]

@@ -1,7 +1,7 @@
 """Parameters of the API as OpenAPI describes them."""
 
 from rooms.api.schemas import Json
-from rooms.contract.payload import (
+from rooms.contract.limits import (
     HOOK_TIMEOUT_SECONDS,
     IDENTIFIER_LENGTH,
     LONGEST_HOOK_TIMEOUT_SECONDS,

@@ -19,13 +19,8 @@ from rooms.api.endpoint import (
     wait_seconds,
 )
 from rooms.contract import problems
-from rooms.contract.payload import (
-    IDENTIFIER_LENGTH,
-    QUESTION_LENGTH,
-    Named,
-    ReportedAnswer,
-    parse_ask,
-)
+from rooms.contract.limits import IDENTIFIER_LENGTH, QUESTION_LENGTH
+from rooms.contract.payload import Named, ReportedAnswer, parse_ask
 from rooms.contract.scopes import Scope
 from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.db.transactions import optional_writes

@@ -1,20 +1,16 @@
-"""What a careful question asks for beside an answer, and how far its people are. No database here.
+"""Care: what a careful question, or all questions of a room, need beside an answer. No database here.
 
-Four things, each off unless the question or its room asks for it:
+Four options, each off unless the question or its room asks for it:
 
-- `first`: named people, or those with a role, are asked first; nobody else may decide yet.
-- `votes`: so many people have to choose the same.
-- `undo_seconds`: what was decided is held back for some seconds, and can be undone.
-- `escalate_seconds`: unanswered for so long, managers are told, and nobody is asked first any more.
+- `first`: named people, or people with a role, are asked first; others may not decide yet.
+- `votes`: this many people have to choose the same.
+- `undo_seconds`: a decision is held back for some seconds, in which it can be undone.
+- `escalate_seconds`: after this time without an answer managers are notified, and all people may decide.
 
-A question keeps its votes as they were cast. With an undo window alone, a click is the one vote it needs.
+A question with an undo window alone needs one vote: the click that answers it.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -25,39 +21,38 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from typing_extensions import TypedDict
 
 from rooms.contract.types import FilledText, Payload, wrong
 
-# More people than any team lets vote on one question; also what a card can name in a line.
+# More people than any team lets vote on one question; a card can name about as many.
 MOST_PEOPLE = 20
-# After that an agent is better told at once, and asks again.
+# With a longer window it is better to answer at once, and let the agent ask again.
 LONGEST_UNDO_SECONDS = 300
 # As long as the longest deadline.
 LONGEST_ESCALATION_SECONDS = 30 * 24 * 3600
-# Who is asked first must not keep a question for ever: unless told otherwise others may decide after this.
+# The default where people are asked first: they must not block a question for ever.
 ESCALATION_SECONDS = 15 * 60
 
-USERNAME_LENGTH = 254  # of any Django user that stands in our tables
+USERNAME_LENGTH = 254  # as long as the columns that store user names
 
 
-def _some_each_once(people: list[str]) -> list[str]:
+def _few_and_unique(people: list[str]) -> list[str]:
     if len(people) > MOST_PEOPLE:
         raise wrong(f"names {len(people)} people, {MOST_PEOPLE} are allowed")
     if len(set(people)) < len(people):
-        raise wrong("names somebody twice")
+        raise wrong("names a person twice")
     return people
 
 
 People = Annotated[
     list[Annotated[FilledText, Field(max_length=USERNAME_LENGTH)]],
     Field(json_schema_extra={"maxItems": MOST_PEOPLE}),
-    AfterValidator(_some_each_once),
+    AfterValidator(_few_and_unique),
 ]
 Seconds = Annotated[int, Field(strict=True, ge=1)]
 
 
-def _named_or_alone(first: object) -> object:
+def _people_or_first(first: object) -> object:
     """`"ana"` and `["ana", "ben"]` are short for `{"people": …}`."""
     if isinstance(first, str):
         first = [first]
@@ -70,26 +65,26 @@ def _number_or_votes(votes: object) -> object:
 
 
 class Careful(Payload):
-    """Elsewhere unknown fields are let pass; here a slip of the pen would mean less care than was meant."""
+    """Refuses unknown fields, unlike other payloads: a misspelt one would mean less care than was meant."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class First(Careful):
-    """Who is asked first: these people, and everybody with the role."""
+    """Who is asked first: these people, and all people with the role."""
 
     people: People = []
     role: Literal["manager", "member"] | None = None
 
     @model_validator(mode="after")
-    def somebody(self) -> Self:
+    def names_people(self) -> Self:
         if not self.people and self.role is None:
-            raise wrong("names nobody: give people, a role, or both")
+            raise wrong("is empty: give people, a role, or both")
         return self
 
 
 class Votes(Careful):
-    """How many have to choose the same, and of whom if not of everybody in the room."""
+    """How many people have to choose the same, and who may vote if not all people of the room."""
 
     needed: Annotated[int, Field(strict=True, ge=2, le=MOST_PEOPLE)]
     of: People = []
@@ -108,9 +103,9 @@ class Votes(Careful):
 
 
 class Care(Careful):
-    """What a question, or every question of a room, asks for beside an answer."""
+    """The care that a question, or every question of a room, asks for."""
 
-    first: Annotated[First | None, BeforeValidator(_named_or_alone)] = None
+    first: Annotated[First | None, BeforeValidator(_people_or_first)] = None
     votes: Annotated[Votes | None, BeforeValidator(_number_or_votes)] = None
     undo_seconds: Annotated[Seconds, Field(le=LONGEST_UNDO_SECONDS)] | None = None
     escalate_seconds: Annotated[Seconds, Field(le=LONGEST_ESCALATION_SECONDS)] | None = None
@@ -125,13 +120,13 @@ class Care(Careful):
 
     @property
     def people(self) -> list[str]:
-        """Everybody who is named, each once."""
+        """All people who are named, each once."""
         named = [*(self.first.people if self.first else ()), *(self.votes.of if self.votes else ())]
         return list(dict.fromkeys(named))
 
     @property
     def takes_votes(self) -> bool:
-        """Whether a click is a vote: it may need others, or wait until nobody undoes it."""
+        """Whether a click counts as a vote: other votes are needed, or there is an undo window."""
         return self.votes is not None or self.undo_seconds is not None
 
     @property
@@ -140,7 +135,7 @@ class Care(Careful):
 
     @property
     def is_for_people(self) -> bool:
-        """Whether it matters who decides, so that no agent can say it was decided elsewhere."""
+        """Whether it matters who decides, so that an agent cannot report an answer from elsewhere."""
         return self.votes is not None or self.first is not None
 
     def problem_with_default(self, timeout_seconds: float | None) -> str | None:
@@ -151,26 +146,14 @@ class Care(Careful):
                 "as it says itself or as its room does"
             )
         if timeout_seconds and self.escalate_seconds and timeout_seconds <= self.escalate_seconds:
-            # Otherwise it would decide before the managers are told that there is something to decide.
+            # Otherwise the default would count before the managers are notified.
             seconds = self.escalate_seconds
             return f"needs a timeout_seconds of more than escalate_seconds, which is {seconds} here"
         return None
 
 
-class Vote(TypedDict):
-    """As it is stored with its question."""
-
-    user_id: str
-    username: str
-    name: str
-    at: str
-    choices: list[dict[str, Any]]
-    # The label of the key that passed it on; absent where the person voted on the page.
-    through: NotRequired[str]
-
-
 def care_of(stored: dict[str, Any] | None) -> Care | None:
-    """As it was stored: checked when it came in."""
+    """The care that is stored with a question or room; not checked again."""
     if not stored:
         return None
     first, votes = stored.get("first"), stored.get("votes")
@@ -182,8 +165,8 @@ def care_of(stored: dict[str, Any] | None) -> Care | None:
     )
 
 
-def together(room: Care | None, asked: Care | None) -> Care | None:
-    """What both ask for. An agent can ask for more care than its room does, never for less."""
+def combined(room: Care | None, asked: Care | None) -> Care | None:
+    """The care of room and question together. An agent can ask for more than its room, never for less."""
     if room is None or asked is None:
         both = room or asked
     else:
@@ -191,12 +174,12 @@ def together(room: Care | None, asked: Care | None) -> Care | None:
             first=room.first or asked.first,
             votes=_stricter(room.votes, asked.votes),
             undo_seconds=max(filter(None, (room.undo_seconds, asked.undo_seconds)), default=None),
-            # With those that it is about: whoever is asked first is so for the time that was meant for them.
+            # Where the room says who is asked first, it also says for how long.
             escalate_seconds=(room.escalate_seconds or (None if room.first else asked.escalate_seconds)),
         )
     first, votes = (both.first, both.votes) if both else (None, None)
     if both and first and votes and first.role is None and not votes.among(first.people):
-        # Nobody could do anything before it escalates: who votes is the more careful of the two.
+        # No person could decide before it escalates. Votes are the stricter of the two, so they stay.
         both = both.model_copy(update={"first": None})
     if both and both.first and both.escalate_seconds is None:
         both = both.model_copy(update={"escalate_seconds": ESCALATION_SECONDS})
@@ -209,96 +192,5 @@ def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
     needed = max(room.needed, asked.needed)
     if room.of:
         return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
-    # Too few for as many votes as the room wants: then everybody in the room may vote.
+    # If the question names fewer people than the votes that the room needs, all people of the room may vote.
     return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])
-
-
-# ---- who may decide --------------------------------------------------------------------------------------
-
-
-class Lock(StrEnum):
-    """Why a person may not decide an open question."""
-
-    WATCH = "watch"  # they only look on in this room
-    VOTES = "votes"  # others vote
-    FIRST = "first"  # others are asked first
-
-
-@dataclass(frozen=True)
-class Restriction:
-    """Who may decide an open question now, where not all may who can answer in its room."""
-
-    # Without voters all may vote, and without people and role no one has to be asked first.
-    voters: frozenset[str]
-    first: frozenset[str]
-    role: str | None
-
-    def has(self, lock: Lock) -> bool:
-        """Whether there can be a viewer with this lock."""
-        return bool(self.voters) if lock == Lock.VOTES else bool(self.first) or self.role is not None
-
-    def lock(self, username: str, has_role: Callable[[str], bool]) -> Lock | None:
-        """Why this person may not decide; None if they may."""
-        if self.voters and username not in self.voters:
-            return Lock.VOTES
-        if not self.has(Lock.FIRST):
-            return None
-        is_asked_first = username in self.first or (self.role is not None and has_role(self.role))
-        return None if is_asked_first else Lock.FIRST
-
-
-def restriction(stored: dict[str, Any] | None, *, is_first_asked: bool) -> Restriction | None:
-    """Who may decide a question with this care, as it was stored; None where all may."""
-    care = care_of(stored)
-    if care is None:
-        return None
-    voters = care.votes.of if care.votes else []
-    first = care.first if is_first_asked else None
-    if not voters and first is None:
-        return None
-    return Restriction(
-        frozenset(voters), frozenset(first.people if first else ()), first.role if first else None
-    )
-
-
-# ---- votes -----------------------------------------------------------------------------------------------
-
-
-def with_vote(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """A person has one vote: their last."""
-    return [*(other for other in votes if other["user_id"] != vote["user_id"]), vote]
-
-
-def agreeing(votes: Iterable[Vote], vote: Vote) -> list[Vote]:
-    """Those that choose the same, whatever they note beside it; in the order in which they were cast."""
-    return [other for other in votes if _chosen(other) == _chosen(vote)]
-
-
-def decision(votes: list[Vote]) -> list[Vote]:
-    """The votes that made up a decision: the last one decided, and those before it that agree."""
-    return agreeing(votes, votes[-1]) if votes else []
-
-
-def _chosen(vote: Vote) -> list[tuple[list[str], str]]:
-    return [(choice["selectedOptions"], choice["customInput"] or "") for choice in vote["choices"]]
-
-
-def decided_choices(votes: list[Vote]) -> list[dict[str, Any]]:
-    """What was decided; the notes of all who decided it, with their names if they are several.
-
-    The further lines of a note are indented then, so that none of them looks like the note of another person.
-    """
-    *_, last = votes
-    choices = []
-    for place, choice in enumerate(last["choices"]):
-        notes = [(vote["name"], vote["choices"][place]["notes"]) for vote in votes]
-        if len(votes) > 1:
-            written = [f"{name}: " + "\n    ".join(note.splitlines()) for name, note in notes if note]
-        else:
-            written = [note for _, note in notes if note]
-        choices.append({**choice, "notes": "\n".join(written) or None})
-    return choices
-
-
-def cast_at(vote: Vote) -> datetime:
-    return datetime.fromisoformat(vote["at"])

@@ -1,12 +1,12 @@
-"""Colours of agents: hex or a plain name, one form inside."""
+"""Colours of agents: hex or a name as input, always stored as hex."""
 
 import re
 from zlib import crc32
 
 from pydantic_core import PydanticCustomError
 
-# The names that agents use for themselves (Claude Code's sub-agents among them), in tones that stay
-# readable as a stripe on white and on black.
+# The names that agents use (such as sub-agents of Claude Code), in tones that are readable as a stripe on
+# white and on black.
 NAMED = {
     "red": "#dc4c4c",
     "orange": "#d9662b",
@@ -24,7 +24,7 @@ NAMED = {
     "white": "#d9d6cd",
 }
 
-# For agents that name no colour: the same name gets the same tone everywhere.
+# For agents without a colour: the same name gets the same tone everywhere.
 PALETTE = [NAMED[name] for name in ("indigo", "orange", "green", "pink", "cyan", "purple", "yellow", "blue")]
 
 
@@ -43,5 +43,5 @@ def to_hex(color: str) -> str:
 
 
 def color_of(name: str) -> str:
-    """A lasting colour for an agent that named none."""
+    """The colour for an agent that sends none; always the same for the same name."""
     return PALETTE[crc32(name.encode()) % len(PALETTE)]

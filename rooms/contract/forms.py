@@ -1,4 +1,4 @@
-"""What people send: the form of a card and the forms around it."""
+"""HTML forms: the form of a card, and those for messages, skips and keys."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -8,8 +8,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rooms.contract.choices import check_choices
 from rooms.contract.ids import is_nonce
-from rooms.contract.payload import FREE_TEXT_LENGTH, MESSAGE_LENGTH, Prompt, check_choices
+from rooms.contract.limits import FREE_TEXT_LENGTH, MESSAGE_LENGTH
+from rooms.contract.prompts import Prompt
 from rooms.contract.scopes import DEFAULT_SCOPES
 from rooms.contract.types import FieldError, InvalidPayload
 
@@ -18,7 +20,7 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class Draft:
-    """What somebody filled in for one prompt, right or wrong, so that it can be shown again."""
+    """The input for one prompt, valid or not, so that the form can show it again."""
 
     selected: list[int]
     wants_other: bool
@@ -27,11 +29,11 @@ class Draft:
 
     @property
     def lacks_text(self) -> bool:
-        """Whether Other is ticked with nothing written."""
+        """Whether Other is ticked without a text."""
         return self.wants_other and not self.other.strip()
 
     def as_choice(self, prompt: Prompt) -> dict[str, Any]:
-        """The draft's meaning: text without a tick counts as Other where that is possible, else as a note."""
+        """The choice that it means: text without a tick counts as Other where possible, else as a note."""
         labels = [prompt.labels[index] for index in self.selected]
         other_counts = self.wants_other or prompt.multi_select or not labels
         notes = [self.notes, "" if other_counts else self.other]
@@ -61,7 +63,7 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
 
 
 def as_choices(prompts: list[Prompt], drafts: list[Draft]) -> list[dict[str, Any]]:
-    """What the drafts mean; InvalidPayload names each ticked Other without a text, and all else."""
+    """The choices that the drafts mean; InvalidPayload names each ticked Other without text, and all else."""
     choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
     lacking = [index for index, draft in enumerate(drafts) if draft.lacks_text]
     if not lacking:
@@ -82,12 +84,12 @@ def other_field(index: int) -> str:
 
 
 def read_reply(data: QueryDict) -> str:
-    """The field `reply`: what somebody writes to the agent instead of choosing."""
+    """The field `reply`: a text for the agent instead of a choice."""
     return _text(data, "reply")
 
 
 def read_nonce(data: QueryDict) -> str:
-    """The field `nonce`: the same each time that a message is sent again; empty if it is none."""
+    """The field `nonce`, which is the same when a message is sent again; empty if it is not valid."""
     nonce = _text(data, "nonce")
     return nonce if is_nonce(nonce) else ""
 

@@ -1,4 +1,4 @@
-"""One error shape for everything under /api/: RFC 9457 with a stable `code`."""
+"""Problems: the one error shape of everything under /api/, RFC 9457 with a stable `code`."""
 
 import json
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from rooms.db.transactions import Refusal, refusal_of
 
 CONTENT_TYPE = "application/problem+json"
 
-# Python 3.11 still has the names of the older HTTP standard for these.
+# Python 3.11 has the titles of an older HTTP standard for these.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
 class Problem(Exception):
-    """An error with everything its reader needs: what is wrong, where, what to do."""
+    """An error response: what is wrong, where, and what to do."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ def unauthorized() -> Problem:
 
 
 def signed_out() -> Problem:
-    return Problem(401, "signed_out", "Nobody is signed in here any more; sign in again.")
+    return Problem(401, "signed_out", "The session has ended; sign in again.")
 
 
 def bad_host() -> Problem:
-    return Problem(400, "bad_host", "This host name is not one of ours; ask an admin to allow it.")
+    return Problem(400, "bad_host", "This host name is not allowed; ask an admin to allow it.")
 
 
 def not_found() -> Problem:
@@ -104,7 +104,7 @@ def invalid(problem: InvalidPayload, code: str) -> Problem:
 
 
 def too_many(what: str, seconds: int = 10) -> Problem:
-    """More than anybody honest needs; others make room within some ten seconds, a rate says when."""
+    """A limit is reached. Open connections usually end within some ten seconds; a rate limit knows when."""
     return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": str(seconds)})
 
 
@@ -126,7 +126,7 @@ def unavailable() -> Problem:
     )
 
 
-# Longer than for a restart: a database that takes no writes mostly waits for a person.
+# Longer than for a restart: a read-only database or a full disk usually needs an admin.
 CANNOT_WRITE_SECONDS = 5
 
 CANNOT_WRITE = {
@@ -141,7 +141,7 @@ def cannot_write(refusal: Refusal) -> Problem:
 
 
 def of_database(error: BaseException | None) -> Problem | None:
-    """What is said when the database is away or takes no writes; None for every other error."""
+    """The problem for a database that is unreachable or refuses writes; None for every other error."""
     if refusal := refusal_of(error):
         return cannot_write(refusal)
     return unavailable() if isinstance(error, OperationalError | InterfaceError) else None

@@ -14,7 +14,7 @@ class Scope(models.TextChoices):
     ANSWER = "answer", _("answer: answer for named people, such as a chat bot does")
 
 
-# What an agent at a terminal needs. `answer` is never given unasked: it speaks for people.
+# What an agent at a terminal needs. `answer` has to be chosen: with it a key acts for people.
 DEFAULT_SCOPES = (Scope.ASK, Scope.TERMINAL)
 
 
@@ -23,6 +23,6 @@ def default_scopes() -> list[str]:
 
 
 def in_order(scopes: Iterable[str]) -> list[str]:
-    """As they are stored and shown: each once, in the order of their definition."""
+    """Each scope once, in the order of definition, as they are stored and shown."""
     given = set(scopes)
     return [scope.value for scope in Scope if scope in given]

@@ -1,32 +1,41 @@
-"""The shapes in which agents send questions, brought into the canonical one.
+"""Converter of the shapes in which agents send questions into the canonical one, which `asks.py` describes.
 
-Only moves and renames happen here; `payload.py` checks the result. What cannot be recognised is passed on
-as it is, so that the check can say what is wrong with it.
+It only moves and renames fields; the pydantic models check the result. It passes on what it does not
+recognise, so that the models can say what is wrong with it. The names of the fields come from the models: a
+field that is added there arrives.
 """
 
 import json
 import re
 from typing import Any
 
-# JSON in JSON in JSON: seen from real agents two levels deep, and one more does no harm.
+from rooms.contract.asks import Ask
+from rooms.contract.prompts import Prompt
+from rooms.contract.types import names_of_fields
+
+# JSON in JSON in JSON: real agents send two levels, and a third does no harm.
 NESTED_JSON_DEPTH = 3
 
-# Where the wrapped call stands in hook envelopes, control requests and tool-use blocks.
+# Fields with the wrapped call in hook envelopes, control requests and tool-use blocks.
 ENVELOPE_FIELDS = ("tool_input", "input", "AskUserQuestion", "AskFollowupQuestion", "arguments")
+# Synonyms in the order of preference.
 OPTION_FIELDS = ("options", "follow_up", "followUp", "suggestions", "choices")
 LABEL_FIELDS = ("label", "text", "title", "value", "answer")
-ASK_FIELDS = ("agent", "session_id", "tool_use_id", "context", "timeout_seconds", "default", "care")
+
+# `questions` and `options` have shapes of their own, below.
+ASK_FIELDS = tuple(name for name in names_of_fields(Ask) if name != "questions")
+PROMPT_FIELDS = tuple(name for name in names_of_fields(Prompt) if name != "options")
+# May come as a JSON string. The other fields are numbers or texts, and a text that looks like JSON stays one.
 OBJECT_FIELDS = ("agent", "context", "default", "care")
 
 
 def to_canonical(body: object) -> object:
-    """`{"questions": [{"question", "options": [{"label"}]}], …}` from any shape that we know."""
+    """`{"questions": [{"question", "options": [{"label"}]}], …}` from any known shape."""
     body = _unnest(body)
     if not isinstance(body, dict):
         return body
     body = _open_envelope(body)
-    # A null says nothing, so it is as if the field were not there.
-    canonical = {name: body[name] for name in ASK_FIELDS if body.get(name) is not None}
+    canonical = _filled(body, ASK_FIELDS)
     canonical |= {name: _unnest_object(canonical[name]) for name in OBJECT_FIELDS if name in canonical}
     if "questions" in body:
         questions = _unnest(body["questions"])
@@ -41,8 +50,13 @@ def to_canonical(body: object) -> object:
     return {**canonical, "questions": questions}
 
 
+def _filled(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """These fields, without those that are null: null means the same as a missing field."""
+    return {name: given[name] for name in names if given.get(name) is not None}
+
+
 def _unnest(value: object) -> object:
-    """What a string of JSON holds, if it holds a list or an object."""
+    """The list or object in a string of JSON; any other value as it is."""
     for _ in range(NESTED_JSON_DEPTH):
         if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
             break
@@ -59,7 +73,7 @@ def _unnest_object(value: object) -> object:
 
 
 def _open_envelope(body: dict[str, Any]) -> dict[str, Any]:
-    """The wrapped call with what the envelope knows about it."""
+    """The wrapped call, with the fields of an ask that only the envelope has."""
     for name in ENVELOPE_FIELDS:
         inner = _unnest(body.get(name))
         if isinstance(inner, dict) and "questions" not in body and "question" not in body:
@@ -74,8 +88,7 @@ def _prompt(question: object) -> object:
     question = _unnest_object(question)
     if not isinstance(question, dict):
         return question
-    fields = ("question", "header", "multiSelect", "multi_select")
-    prompt = {name: question[name] for name in fields if question.get(name) is not None}
+    prompt = _filled(question, PROMPT_FIELDS)
     for name in OPTION_FIELDS:
         if name in question:
             options = _options(question[name])

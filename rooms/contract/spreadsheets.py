@@ -1,4 +1,4 @@
-"""Rows as CSV that every spreadsheet reads as the texts they are."""
+"""CSV that spreadsheets read as plain text, never as formulas."""
 
 import csv
 import io
@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Tells spreadsheets that this is UTF-8; stands at the beginning of a file.
+# Byte order mark at the beginning of a file: tells spreadsheets that it is UTF-8.
 UTF8_MARK = "\ufeff"
-# What a spreadsheet would run: the first character that counts, also behind blanks and quotes.
+# The beginning of a cell that a spreadsheet would run as a formula, also after blanks and quotes.
 FORMULA = re.compile(r"""[\s"'“”„‘’]*[=+\-@＝＋－＠]|[\t\r\n]""")
 
 
 def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
-    """A line for each row, with no cell that runs."""
+    """One line per row, with every cell escaped."""
     buffer = io.StringIO()
-    csv.writer(buffer).writerows([defused(cell) for cell in row] for row in rows)
+    csv.writer(buffer).writerows([escaped(cell) for cell in row] for row in rows)
     return buffer.getvalue()
 
 
-def defused(cell: Any) -> Any:
-    """Text that a spreadsheet would take for a formula stays text: an agent may have written it."""
+def escaped(cell: Any) -> Any:
+    """Quotes a text that a spreadsheet would run as a formula: an agent may have written it."""
     return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell

@@ -1,4 +1,4 @@
-"""The parts that every payload is made of: texts that can be stored, and errors that say what and where."""
+"""Base types of all payloads: texts that can be stored, and errors with the path of the field."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,20 +17,20 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from rooms.contract.lookalikes import one_line, what_cannot_be_shown
+from rooms.contract.lookalikes import one_line, problem_with_caption
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class FieldError(BaseModel):
-    """One thing that is wrong, and where."""
+    """One error, with the path of its field."""
 
     field: str
     message: str
 
 
 class InvalidPayload(Exception):
-    """What was sent does not fit; `errors` says what and where."""
+    """The input is not valid; `errors` says what is wrong in which field."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         super().__init__("; ".join(f"{error.field}: {error.message}" for error in errors))
@@ -37,7 +38,7 @@ class InvalidPayload(Exception):
 
 
 def wrong(message: str) -> PydanticCustomError:
-    # pydantic's types want a literal, as a template; without a context braces stay as they are.
+    # The type of the message is a literal template; without a context its braces are not replaced.
     return PydanticCustomError("ask_bridge", cast(Any, message))
 
 
@@ -46,13 +47,13 @@ def too_long(text: str, allowed: int) -> PydanticCustomError:
 
 
 def _too_long(length: int, allowed: int) -> str:
-    # Not only agents read this one: a text area counts characters otherwise than we do.
+    # Translated, because people see it too: browsers count the characters of a text area differently.
     sentence = gettext("is too long: %(length)s characters, %(allowed)s are allowed")
     return sentence % {"length": in_thousands(length), "allowed": in_thousands(allowed)}
 
 
 def in_thousands(number: int) -> str:
-    """With the separators of the language: 4,000 or 4.000."""
+    """The number with the separators of the language: 4,000 or 4.000."""
     return number_format(number, force_grouping=True)
 
 
@@ -62,7 +63,7 @@ def _storable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # JSON can spell half a surrogate pair, UTF-8 and PostgreSQL cannot.
+        # JSON can contain half a surrogate pair, UTF-8 and PostgreSQL cannot.
         raise wrong("is not valid Unicode text") from None
     return text
 
@@ -74,7 +75,7 @@ def _not_blank(text: str) -> str:
 
 
 def _showable(text: str) -> str:
-    if problem := what_cannot_be_shown(text):
+    if problem := problem_with_caption(text):
         raise wrong(problem)
     return text
 
@@ -86,23 +87,36 @@ def _none_to_empty(value: object) -> object:
 Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
 FilledText = Annotated[Text, AfterValidator(_not_blank)]
 OptionalText = Annotated[Text, BeforeValidator(_none_to_empty)]
-# What people read and click: refused with characters that they cannot see. Never changed, because an answer
-# names it as it was asked.
+# Texts that people read and click: refused if they contain invisible characters. Never changed, because an
+# answer repeats them.
 Caption = Annotated[FilledText, AfterValidator(_showable)]
 OptionalCaption = Annotated[OptionalText, AfterValidator(_showable)]
-# Who says something: brought into one line, because no question should fail for it.
+# Names of senders: invisible characters are removed, because a question should not be refused for them.
 Name = Annotated[Text, AfterValidator(one_line), AfterValidator(_not_blank)]
 OptionalName = Annotated[OptionalText, AfterValidator(one_line)]
 
 
 class Payload(BaseModel):
-    """Unknown fields are let pass, so that newer agents can talk to older bridges."""
+    """Ignores unknown fields, so that newer agents can talk to older bridges."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, frozen=True)
 
 
+def names_of_fields(model: type[BaseModel]) -> list[str]:
+    """All names under which a model takes its fields, aliases included."""
+    names: list[str] = []
+    for name, field in model.model_fields.items():
+        match field.validation_alias:
+            case AliasChoices(choices=choices):
+                names += map(str, choices)
+            case str() as alias:
+                names.append(alias)
+        names.append(name)
+    return list(dict.fromkeys(names))
+
+
 def parse(model: type[Model], body: object, *, at: str = "") -> Model:
-    """`body` as a `model`, or InvalidPayload with the path of each field."""
+    """`body` as a `model`, or InvalidPayload with the path of each wrong field."""
     try:
         return model.model_validate(body)
     except ValidationError as problem:

@@ -1,13 +1,13 @@
-"""Statements that are put together once and from then on only filled in.
+"""Compiled statements: querysets whose SQL is built once and then only run with new parameters.
 
-For a short statement Django's ORM takes several times as long to write the SQL as the database to run it, and
-each ask and each click runs the same few. They stay ordinary querysets, compiled when they are first used:
+For a short statement Django's ORM takes several times as long to build the SQL as the database to run it, and
+each ask and each click runs the same few. They stay ordinary querysets, compiled at their first use:
 
     KEY = Select(lambda lookup: AgentKey.objects.select_related("room").filter(lookup=lookup))
     key = KEY.first(lookup="3k7q")
 
-Like the ORM's own they work on every database, and whoever counts or wraps queries sees them. Times may be
-given as they are; of somebody whose table is not ours, `key_of` gives the key as a parameter takes it.
+Like the ORM's own they work on every database, and query logs and execute wrappers see them. A datetime is
+adapted to the database; the primary key of a user, whose model is the portal's, has to go through `key_of`.
 """
 
 import re
@@ -27,16 +27,15 @@ from rooms.db.transactions import alias
 
 Found = TypeVar("Found")
 
-# Fields whose values every database takes as Python has them.
+# Fields whose Python values every database takes unconverted.
 SAME_EVERYWHERE = {models.CharField, models.TextField, models.BooleanField, models.BigIntegerField}
 
-
-# Where a value goes, as Django writes it.
-PLACE = re.compile(r"(?<!%)%s")
+# A placeholder as Django writes it.
+PLACEHOLDER = re.compile(r"(?<!%)%s")
 
 
 class Parameter(Expression):
-    """Where a value is going to stand."""
+    """A named parameter in a queryset; its value comes with each run."""
 
     def __init__(self, name: str) -> None:
         super().__init__(output_field=models.Field())
@@ -47,11 +46,11 @@ class Parameter(Expression):
 
 
 class Sql:
-    """A statement as Django writes it, for any values in the order of its places."""
+    """A statement as Django writes it, to run with values in the order of its placeholders."""
 
     def __init__(self, sql: str) -> None:
         self._sql = sql
-        self._for_sqlite = PLACE.sub("?", sql).replace("%%", "%")
+        self._for_sqlite = PLACEHOLDER.sub("?", sql).replace("%%", "%")
 
     def run(self, connection: Any, values: Sequence[Any]) -> tuple[list[Any], int]:
         """The rows that it returns, and how many it changed."""
@@ -60,7 +59,7 @@ class Sql:
             and not connection.queries_logged
             and not connection.execute_wrappers
         ):
-            # Past Django's cursors, which nobody listens to here: they take longer than SQLite itself.
+            # Without Django's cursors, whose logging and wrappers are off here: they take longer than SQLite.
             connection.ensure_connection()
             connection.validate_no_broken_transaction()
             with connection.wrap_database_errors:
@@ -72,14 +71,14 @@ class Sql:
 
 
 class Statement:
-    """The SQL of a compiler, and what stands in it: values and parameters."""
+    """The SQL of a compiler with its constant values and its parameters."""
 
     def __init__(self, compiler: Any, end: str = "") -> None:
         sql, self._values = compiler.as_sql()
         self._sql = Sql(sql + end)
 
     def run(self, connection: Any, given: dict[str, Any]) -> tuple[list[Any], int]:
-        """Run it with what was given for its parameters."""
+        """Run it with these values for its parameters."""
         adapt = connection.ops.adapt_datetimefield_value
         values = [given[value.name] if type(value) is Parameter else value for value in self._values]
         return self._sql.run(
@@ -88,7 +87,7 @@ class Statement:
 
 
 def key_of(instance: Any) -> Any:
-    """The primary key as its column has it: the users of a portal may have any kind."""
+    """The primary key as its column stores it: a portal's user model may have any kind of key."""
     return instance._meta.pk.get_db_prep_value(instance.pk, connections[alias()])
 
 
@@ -100,7 +99,7 @@ def _parameters(build: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 class Select(Generic[Found]):
-    """The rows of a queryset: instances with all that it selects along, or their values."""
+    """The rows of a queryset: instances with their `select_related` ones, or tuples of values."""
 
     def __init__(self, build: Callable[..., "models.QuerySet[Any, Found]"], *values: str) -> None:
         self._build, self._values = build, values
@@ -138,38 +137,38 @@ class Select(Generic[Found]):
 
 
 def _converter(compiler: Any, columns: list[Any]) -> Callable[[list[Any], Any], list[Any]]:
-    """Makes of a row what Python calls the values of these columns."""
+    """A function that converts the values of these columns in a row to Python's."""
     converters = list(compiler.get_converters(columns).items())
 
     def convert(row: list[Any], connection: Any) -> list[Any]:
-        for place, (converting, column) in converters:
-            for converter in converting:
-                row[place] = converter(row[place], column, connection)
+        for index, (functions, column) in converters:
+            for function in functions:
+                row[index] = function(row[index], column, connection)
         return row
 
     return convert
 
 
 def _maker(selected: dict[str, Any], columns: list[Any], using: str) -> Callable[[list[Any]], Any]:
-    """Makes of a converted row an instance and those that belong to it; None where there is none."""
-    model, places = selected["model"], selected["select_fields"]
-    own = slice(places[0], places[-1] + 1)
+    """A function that makes the instance, with its related ones, of a converted row; None without a row."""
+    model, indexes = selected["model"], selected["select_fields"]
+    own = slice(indexes[0], indexes[-1] + 1)
     names = [column.target.attname for column, _, _ in columns[own]]
-    key_place = places[0] + names.index(model._meta.pk.attname)
+    key_index = indexes[0] + names.index(model._meta.pk.attname)
     related = [
         (_maker(other, columns, using), other["local_setter"], other["remote_setter"])
         for other in selected.get("related_klass_infos", ())
     ]
 
     def make(row: list[Any]) -> Any:
-        if row[key_place] is None:
+        if row[key_index] is None:
             return None
         instance = model.from_db(using, names, row[own])
-        for make_other, refer_to_other, refer_back in related:
+        for make_other, set_other, set_back in related:
             other = make_other(row)
-            refer_to_other(instance, other)
+            set_other(instance, other)
             if other is not None:
-                refer_back(other, instance)
+                set_back(other, instance)
         return instance
 
     return make
@@ -179,7 +178,7 @@ def _maker(selected: dict[str, Any], columns: list[Any], using: str) -> Callable
 
 
 class Update:
-    """Sets fields of all rows of a queryset: to what is given, or to what an expression makes of them."""
+    """An UPDATE of all rows of a queryset: sets `fields` to given values and `expressions` to SQL ones."""
 
     def __init__(
         self,
@@ -193,12 +192,12 @@ class Update:
         self._compiled = cache(self._compile)
 
     def run(self, **given: Any) -> int:
-        """How many rows these values for fields and parameters changed."""
+        """Run it with these values for fields and parameters; how many rows it changed."""
         _, changed = self._run(given)
         return changed
 
     def first(self, **given: Any) -> list[Any] | None:
-        """What it returns of the first row that these values changed."""
+        """The same; the `returning` columns of the first row that it changed, or None."""
         rows, _ = self._run(given)
         return rows[0] if rows else None
 
@@ -223,9 +222,9 @@ class Update:
 
 
 def insert(instance: models.Model) -> None:
-    """As `save(force_insert=True)` of a model that makes its own primary key, without Django's signals.
+    """Like `save(force_insert=True)`, without Django's signals, for a model that makes its own primary key.
 
-    Fields that fill themselves in when they are saved, such as those with `auto_now`, are not for this.
+    Fields that are set when they are saved, such as those with `auto_now`, are not supported.
     """
     using = alias()
     connection = connections[using]

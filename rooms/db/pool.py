@@ -1,8 +1,8 @@
-"""A few lasting threads for a loop, of which the one that rested last works first.
+"""LIFO thread pool: the most recently used thread, whose connection is warm, takes the next job.
 
-Each thread keeps a database connection, and with it what was read, prepared and cached. Python's own pool
-wakes the thread that rested longest: everything that it knows is stale by then, and SQLite reads it anew. And
-it tells its outcome to a future for threads first, which no loop needs.
+Each thread keeps a database connection with its caches and prepared statements. Python's own pool wakes the
+thread that has been idle longest: its caches are stale by then, and SQLite has to read the pages again. It
+also passes each result through a `concurrent.futures.Future`, which an event loop does not need.
 """
 
 import asyncio
@@ -24,143 +24,147 @@ from rooms.conf import setting
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
-# What the API says. These threads work for it, too: whatever is for people names its own language.
+# The language of the API. These threads work for it as well; texts for people set their own language.
 WIRE_LANGUAGE = "en"
 
-# What tells the outcome of a job to whoever waits for it.
-Tell = Callable[[], None]
+# Passes the result of a job to the event loop that waits for it.
+Callback = Callable[[], None]
 
-# Longer than most of what they do, and shorter than anybody notices.
-MOMENT_SECONDS = 0.002
+# Longer than most jobs take, and too short for a person to notice.
+CHECK_SECONDS = 0.002
 
 
 class Job:
-    """Something that a thread does and a loop waits for."""
+    """A function for a thread, with the future that its caller awaits."""
 
-    __slots__ = ("_do", "_loop", "outcome")
+    __slots__ = ("_function", "_loop", "future")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, do: Callable[[], Any]) -> None:
-        self._loop, self._do = loop, do
-        self.outcome: asyncio.Future[Any] = loop.create_future()
+    def __init__(self, loop: asyncio.AbstractEventLoop, function: Callable[[], Any]) -> None:
+        self._loop, self._function = loop, function
+        self.future: asyncio.Future[Any] = loop.create_future()
 
-    def do(self) -> Tell:
-        """Do it; its outcome is not told yet."""
-        if self.outcome.cancelled():
+    def run(self) -> Callback:
+        """Run the function; the callback that is returned sets the result of the future."""
+        if self.future.cancelled():
             return lambda: None
         try:
-            return partial(self._tell, self.outcome.set_result, self._do())
+            return partial(self._resolve, self.future.set_result, self._function())
         except BaseException as error:
-            return partial(self._tell, self.outcome.set_exception, error)
+            return partial(self._resolve, self.future.set_exception, error)
 
-    def _tell(self, settle: Callable[[Any], None], told: Any) -> None:
-        with suppress(RuntimeError):  # a loop that was closed meanwhile has nobody who waits
-            self._loop.call_soon_threadsafe(self._settle, settle, told)
+    def _resolve(self, setter: Callable[[Any], None], value: Any) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile, so no caller waits
+            self._loop.call_soon_threadsafe(self._set, setter, value)
 
-    def _settle(self, settle: Callable[[Any], None], told: Any) -> None:
-        if not self.outcome.done():
-            settle(told)
+    def _set(self, setter: Callable[[Any], None], value: Any) -> None:
+        if not self.future.done():
+            setter(value)
 
 
-class Threads:
-    """At most `count` of them, and only one for as long as it keeps up: they would wait for each other.
+class ThreadPool:
+    """Up to `count` threads, and only one as long as it keeps up: more would wait for each other.
 
-    What comes while it works waits in a row, and the loop hears of all that was done when the row is empty:
-    to wake it for each was a tenth of the work. If that takes longer than a moment, the loop looks for
-    itself, and another thread begins if nothing of the row was begun meanwhile.
+    Jobs that arrive while it is busy wait in a queue, and results go to the event loop in one batch when the
+    queue is empty: to wake the loop for each was a tenth of the work. While there is a queue, the loop checks
+    it every few milliseconds. It then takes the pending results, and gives a job to another thread if no job
+    was started since the last check.
     """
 
     def __init__(self, count: int, name: str, prepare: Callable[[], object] = lambda: None) -> None:
         self._count, self._name, self._prepare = count, name, prepare
         self._lock = Lock()
-        self._started = 0
-        self._resting: list[SimpleQueue[Job]] = []
-        self._row: deque[Job] = deque()
-        self._begun = 0
-        self._untold: list[Tell] = []
-        self._watching: asyncio.AbstractEventLoop | None = None
+        self._threads = 0
+        # The inbox of each idle thread; the last one was busy most recently.
+        self._idle: list[SimpleQueue[Job]] = []
+        self._queue: deque[Job] = deque()
+        self._started_jobs = 0
+        self._pending: list[Callback] = []
+        # The event loop that checks the queue, while there is one.
+        self._checking: asyncio.AbstractEventLoop | None = None
 
     async def run(
         self, function: Callable[Params, Result], /, *args: Params.args, **kwargs: Params.kwargs
     ) -> Result:
-        """What the function returns or raises; nobody begins with it for a caller that is gone."""
+        """What the function returns or raises; not started if the caller is cancelled before."""
         loop = asyncio.get_running_loop()
         job = Job(loop, partial(function, *args, **kwargs))
         with self._lock:
-            self._row.append(job)
-            if len(self._resting) == self._started:
-                self._begin()
-            elif self._watching is None or not self._watching.is_running():
-                self._watching = loop
-                loop.call_later(MOMENT_SECONDS, self._watch, self._begun)
-        result: Result = await job.outcome
+            self._queue.append(job)
+            if len(self._idle) == self._threads:
+                self._start_job()
+            elif self._checking is None or not self._checking.is_running():
+                self._checking = loop
+                loop.call_later(CHECK_SECONDS, self._check, self._started_jobs)
+        result: Result = await job.future
         return result
 
-    def _watch(self, begun: int) -> None:
-        """Look after the row, for as long as there is one."""
+    def _check(self, started_jobs: int) -> None:
+        """Start a job if the queue stands still, and pass the pending results on."""
         with self._lock:
-            if self._row and self._begun == begun and (self._resting or self._started < self._count):
-                self._begin()
-            if self._row and self._watching:
-                self._watching.call_later(MOMENT_SECONDS, self._watch, self._begun)
+            stands_still = self._started_jobs == started_jobs
+            if self._queue and stands_still and (self._idle or self._threads < self._count):
+                self._start_job()
+            if self._queue and self._checking:
+                self._checking.call_later(CHECK_SECONDS, self._check, self._started_jobs)
             else:
-                self._watching = None
-            untold, self._untold = self._untold, []
-        for tell in untold:
-            tell()
+                self._checking = None
+            pending, self._pending = self._pending, []
+        for callback in pending:
+            callback()
 
-    def _begin(self) -> None:
-        """Give the next in the row to a thread that has nothing to do."""
-        if self._resting:
-            inbox = self._resting.pop()
+    def _start_job(self) -> None:
+        """Give the next job to an idle thread, or to a new one."""
+        if self._idle:
+            inbox = self._idle.pop()
         else:
             inbox = SimpleQueue()
-            self._started += 1
-            name = f"{self._name}-{self._started}"
-            # The process ends without waiting for them: whatever they write is whole, or not there.
+            self._threads += 1
+            name = f"{self._name}-{self._threads}"
+            # Daemons: the process ends without waiting for them, and their transactions are complete or void.
             Thread(target=self._work, args=(inbox,), name=name, daemon=True).start()
-        self._take_next(inbox)
+        self._send_next(inbox)
 
-    def _take_next(self, inbox: "SimpleQueue[Job]") -> None:
-        self._begun += 1
-        inbox.put(self._row.popleft())
+    def _send_next(self, inbox: "SimpleQueue[Job]") -> None:
+        self._started_jobs += 1
+        inbox.put(self._queue.popleft())
 
     def _work(self, inbox: "SimpleQueue[Job]") -> None:
         self._prepare()
         while True:
-            tell = inbox.get().do()
-            untold: list[Tell] = []
-            # Before anybody is told: whoever asks for one thing after the other has it done by one thread.
+            callback = inbox.get().run()
+            pending: list[Callback] = []
+            # Idle before the result is passed on: the next job of the same caller then gets the same thread.
             with self._lock:
-                self._untold.append(tell)
-                if self._row:
-                    self._take_next(inbox)
+                self._pending.append(callback)
+                if self._queue:
+                    self._send_next(inbox)
                 else:
-                    self._resting.append(inbox)
-                    untold, self._untold = self._untold, []
-            for tell in untold:
-                tell()
-            del tell, untold  # a thread that rests keeps nothing alive
+                    self._idle.append(inbox)
+                    pending, self._pending = self._pending, []
+            for callback in pending:
+                callback()
+            del callback, pending  # an idle thread keeps no result alive
 
 
 @cache
-def _threads() -> Threads:
-    # Known to each thread by itself: the addresses in a card begin with it.
+def _pool() -> ThreadPool:
+    # Django keeps the script prefix per thread; the URLs in a card begin with it.
     prefix = settings.FORCE_SCRIPT_NAME or "/"
-    return Threads(setting("DATABASE_THREADS"), "ask-bridge-database", partial(set_script_prefix, prefix))
+    return ThreadPool(setting("DATABASE_THREADS"), "ask-bridge-database", partial(set_script_prefix, prefix))
 
 
 async def in_database(
     function: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
 ) -> Result:
-    """Run a function that queries the database, without blocking the loop."""
-    return await _threads().run(partial(_with_fresh_connections, function, *args, **kwargs))
+    """Run a function that queries the database in the pool, without blocking the event loop."""
+    return await _pool().run(partial(_with_fresh_connections, function, *args, **kwargs))
 
 
 def _with_fresh_connections(
     function: Callable[Params, Result], *args: Params.args, **kwargs: Params.kwargs
 ) -> Result:
-    # As Django does around every request: connections that died or grew too old are replaced, and
-    # pooled ones go back.
+    # As Django does around every request: replaces connections that are broken or too old, and returns
+    # pooled ones.
     close_old_connections()
     try:
         with override(WIRE_LANGUAGE):

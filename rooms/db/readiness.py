@@ -1,4 +1,4 @@
-"""Whether the database can be reached and written, for probes and for logins."""
+"""Readiness of the database: whether it can be reached and written, for probes and logins."""
 
 import logging
 import time
@@ -11,7 +11,7 @@ from rooms.db.transactions import alias, is_writing, last_writes, refusal_of, wr
 
 logger = logging.getLogger(__name__)
 
-# Probes come every second or so: what the last write met this long ago still holds.
+# Probes come about every second: the outcome of a write that is at most this old still counts.
 RECENT_SECONDS = 5
 
 
@@ -23,7 +23,7 @@ def database_state() -> str:
         return "ok" if _takes_writes() else "cannot_write"
     except Exception as error:
         if refusal_of(error):
-            logger.error("The database takes no writes: %s", error)
+            logger.error("The database refuses writes: %s", error)
             return "cannot_write"
         logger.exception("The database is out of reach")
         return "unreachable"
@@ -31,19 +31,19 @@ def database_state() -> str:
 
 def _takes_writes() -> bool:
     now = time.monotonic()
-    # First, because on a full disk small writes may still succeed between larger ones.
+    # Checked first: on a full disk small writes may still succeed between larger ones that fail.
     if now - last_writes.refused_at < RECENT_SECONDS:
         return False
-    # A write to SQLite that is under way may take long, and shows as much as one of our own.
+    # A write to SQLite in progress may take long, and is as good a sign as a write made here.
     if now - last_writes.written_at >= RECENT_SECONDS and not is_writing():
         check_write()
     return True
 
 
 def check_write() -> None:
-    """Commit an update that changes nothing; raises what the database says about it.
+    """Commit an update that changes nothing; raises the error of the database.
 
-    Committed, because a full disk is noticed no earlier.
+    It is committed because a full disk shows only then.
     """
     bookmarks = apps.get_model("ask_bridge", "Bookmark").objects
     first = bookmarks.order_by("pk").values("pk")[:1]

@@ -1,4 +1,4 @@
-"""Write transactions: the alias of our database, the queue of SQLite's writers, refused writes."""
+"""Write transactions: the database alias of this app, a lock for SQLite writers, refused writes."""
 
 import math
 import threading
@@ -16,10 +16,11 @@ from django.db.models import Model
 
 Value = TypeVar("Value")
 
+# Small enough that other threads can write between two batches.
 LARGEST_BATCH = 256
 
-# SQLite takes one writer at a time and lets the others poll for their turn, longer and longer: under load the
-# unlucky poll for seconds. Those of this process queue here instead, and the next one is woken at once.
+# SQLite has one writer at a time; the others poll for the lock at growing intervals, and under load some poll
+# for seconds. The threads of this process wait for this lock instead, which wakes the next one at once.
 _sqlite_writer = threading.Lock()
 
 
@@ -37,11 +38,11 @@ SQLITE_REFUSALS = {8: Refusal.READ_ONLY, 13: Refusal.FULL}
 
 
 def refusal_of(error: BaseException | None) -> Refusal | None:
-    """Why the database refused this write; None for every other error. Nothing was changed then."""
+    """Why the database refused this write, which then changed nothing; None for every other error."""
     if not isinstance(error, DatabaseError):
         return None
     cause = error.__cause__
-    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the rest tells the kind of read-only apart
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the higher bits say which kind of read-only
     return POSTGRES_REFUSALS.get(getattr(cause, "sqlstate", None) or "") or SQLITE_REFUSALS.get(code)
 
 
@@ -57,7 +58,7 @@ last_writes = LastWrites()
 
 
 def alias() -> str:
-    """The database of our tables, wherever the portal's routers keep them."""
+    """The alias of the database with the tables of this app, as the portal's routers choose it."""
     return router.db_for_write(_room_model())
 
 
@@ -68,7 +69,7 @@ def _room_model() -> type[Model]:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """A transaction that is going to write."""
+    """A transaction for writes; on SQLite it waits for the other writers of this process first."""
     name = alias()
     connection = connections[name]
     try:
@@ -87,7 +88,7 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def optional_writes() -> Iterator[None]:
-    """Writes that a reader can do without: they are left out while the database takes none."""
+    """Writes that a reading request can do without: skipped while the database refuses writes."""
     try:
         yield
     except DatabaseError as error:
@@ -101,10 +102,10 @@ def is_writing() -> bool:
 
 
 def in_batches(values: Sequence[Value]) -> Iterator[list[Value]]:
-    """For `IN (…)`: some at a time, filled up with repetitions to one of a few sizes.
+    """Batches for `IN (…)`, each padded with repetitions to a power of two.
 
-    Every connection keeps what it prepared for each number of parameters, and thousands of sleepers come in
-    thousands of numbers. And others get their turn in between.
+    A connection keeps one prepared statement per number of parameters: without padding, thousands of open
+    waits would make thousands of them.
     """
     for start in range(0, len(values), LARGEST_BATCH):
         batch = list(values[start : start + LARGEST_BATCH])

@@ -1,4 +1,4 @@
-"""The life of a question, and the only writer of it.
+"""The verbs that change questions and rooms. No other module writes their state.
 
     ask ─> open ─┬─ answer ────────────> answered ─┐
                  ├─ decline, ask_back ─> declined ─┤
@@ -6,21 +6,25 @@
                  ├─ close_stale ───────> expired ──┤
                  └─ withdraw ──────────> withdrawn ┘
 
-    wait_started / wait_paused / wait_ended: an agent is, or no longer is, waiting for an open question.
+    wait_started / wait_paused / wait_ended: an agent waits for an open question, or no longer does. The
+    lease of 20 seconds (`LEASE_SECONDS`) and its renewal are in `leases.py`.
 
-To a careful question an answer is a vote at first. With enough of them it is answered, or held for a while:
-`undo` opens it again, `release` makes it the answer. `escalate` lets everybody decide. See `care.py`.
+An answer to a careful question counts as a vote. Enough equal votes answer the question, or hold the decision
+for the undo window: `undo` opens the question again, `release` makes the decision its answer. `escalate` lets
+all people of the room decide. See `approval.py`, and `rooms/contract/care.py` for what can be asked for.
 
 Each verb on a question is one transaction. It changes the question only if it is still in the state that the
-verb needs, takes the room's next revision, leaves an audit entry, and sends its signals after commit. The
-first to settle a question wins in the database; everybody else gets `AlreadySettled` with the question as it
-is now.
+verb needs, takes the room's next revision, writes an audit entry, and sends its signals after commit. The
+first caller to settle a question wins in the database; every other one gets `AlreadySettled` with the
+question as it is now.
 """
 
+from rooms.lifecycle.actors import Person, ending_by, name_of
 from rooms.lifecycle.answering import answer, ask_back, decline
+from rooms.lifecycle.approval import escalate, may_decide, release, undo
 from rooms.lifecycle.asking import ask, hash_of, idempotency_hash_of
-from rooms.lifecycle.careful import escalate, may_decide, release, undo
 from rooms.lifecycle.deleting import delete_questions
+from rooms.lifecycle.delivering import deliver, deliver_all, recall
 from rooms.lifecycle.exceptions import (
     AlreadySettled,
     AskedDifferently,
@@ -28,8 +32,17 @@ from rooms.lifecycle.exceptions import (
     NotTheirTurn,
     RoomArchived,
 )
-from rooms.lifecycle.people import Person, ending_by, name_of
-from rooms.lifecycle.repeats import is_own_answer, is_own_refusal
+from rooms.lifecycle.leases import (
+    GRACE_SECONDS,
+    LEASE_SECONDS,
+    asked_with,
+    pause_waits,
+    renew_leases,
+    wait_ended,
+    wait_paused,
+    wait_started,
+)
+from rooms.lifecycle.resubmissions import is_own_answer, is_own_refusal
 from rooms.lifecycle.rooms import (
     add_room,
     archive_room,
@@ -48,19 +61,6 @@ from rooms.lifecycle.settling import (
     withdraw_open,
 )
 from rooms.lifecycle.sweeping import sweep
-from rooms.lifecycle.waiting import (
-    GRACE_SECONDS,
-    LEASE_SECONDS,
-    asked_with,
-    deliver,
-    deliver_all,
-    pause_waits,
-    recall,
-    renew_leases,
-    wait_ended,
-    wait_paused,
-    wait_started,
-)
 
 __all__ = [
     "GRACE_SECONDS",

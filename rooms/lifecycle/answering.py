@@ -1,4 +1,4 @@
-"""A person decides: they choose, skip, or ask back; or an agent says that one did in the terminal."""
+"""Answering: a person chooses, skips or asks back; or an agent reports a choice from its terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.care import care_of
-from rooms.contract.payload import Choice, as_json, check_choices, check_reply, parse_prompts
-from rooms.lifecycle.careful import cast_vote, check_turn
+from rooms.contract.choices import Choice, as_json, check_choices, check_reply
+from rooms.contract.prompts import parse_prompts
+from rooms.lifecycle.actors import Person, person_fields
+from rooms.lifecycle.approval import cast_vote, check_turn
 from rooms.lifecycle.exceptions import NeedsPeople
-from rooms.lifecycle.people import Person, person_fields
 from rooms.lifecycle.settling import settle, settle_in_time
 from rooms.models import AgentKey, Answer, Question
 
@@ -22,10 +23,10 @@ def answer(
     user: Person | None = None,
     key: AgentKey | None = None,
 ) -> Question:
-    """Settle with what a person chose: on the page, in the agent's terminal, or through a key named here.
+    """Settle with what a person chose: on the page, in the agent's terminal, or through the given key.
 
-    Only what was offered, or a text of one's own, can be chosen. To a careful question it may be only a vote:
-    then the question comes back open.
+    Only offered options or a free text can be chosen. On a careful question it may count as a vote only:
+    then the question is returned open.
     """
     chosen = as_json(check_choices(parse_prompts(question.prompts), choices))
     care = care_of(question.care)
@@ -39,21 +40,21 @@ def answer(
     given = Answer(via=via, choices=chosen, through=through, **person_fields(user))
     actor = actor_of(key or user, audit.AGENT)
     if care and not user and not question.is_overdue:
-        # The agent goes on with what it was told elsewhere, not with what is held and it has not been told.
+        # Not refused in an undo window: the agent goes on with this answer, and does not know the held one.
         return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
     return settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
 
 def decline(question: Question, user: Person, reason: str = "") -> Question:
-    """Settle without a choice: a person pressed Skip. One is enough, also where several have to agree."""
+    """Settle without a choice: a person pressed Skip. One person is enough, also where votes are needed."""
     check_turn(question, user)
     given = Answer(via=Answer.Via.WEB, reason=reason, **person_fields(user))
     return settle_in_time(question, Question.Status.DECLINED, Action.DECLINED, actor_of(user), given)
 
 
 def ask_back(question: Question, user: Person, text: str) -> Question:
-    """Settle without a choice, but with words for the agent, who may ask again."""
-    # Declined, so that agents who know nothing of replies take it for what it also is: nothing was chosen.
+    """Settle without a choice, but with a text for the agent, which may then ask again."""
+    # Its status is declined, so that agents that do not know replies still see that nothing was chosen.
     check_turn(question, user)
     given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **person_fields(user))
     return settle_in_time(question, Question.Status.DECLINED, Action.ASKED_BACK, actor_of(user), given)

@@ -1,4 +1,4 @@
-"""A question comes in: once, however often an agent sends it."""
+"""Asking: an ask becomes one open question, however often the agent sends it."""
 
 import hashlib
 import json
@@ -9,16 +9,17 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import care_of, together
+from rooms.contract.asks import Ask
+from rooms.contract.care import care_of, combined
+from rooms.contract.choices import as_json
 from rooms.contract.colors import color_of
-from rooms.contract.payload import Ask, as_json
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.compiled import Select, insert
 from rooms.db.transactions import writing
-from rooms.lifecycle.changes import announce, next_audited_revision
+from rooms.lifecycle.actors import Person
 from rooms.lifecycle.exceptions import AskedDifferently
-from rooms.lifecycle.people import Person
-from rooms.lifecycle.waiting import GRACE_SECONDS
+from rooms.lifecycle.leases import GRACE_SECONDS
+from rooms.lifecycle.revisions import announce, next_audited_revision
 from rooms.models import AgentKey, Question, Room
 
 ASKED_BEFORE = Select(
@@ -29,25 +30,52 @@ ASKED_BEFORE = Select(
 def ask(
     room: Room, key: AgentKey | None, asked: Ask, idempotency_key: str = "", *, by: Person | None = None
 ) -> tuple[Question, bool]:
-    """A new open question and True; or the one this agent asked before, as it is now, and False.
+    """A new open question and True; or the one that this agent asked before, as it is now, and False.
 
-    InvalidPayload if it has a default that the care of the room or its own does not allow.
+    InvalidPayload if it has a default that its care, or the care of the room, does not allow.
     Without a key it is a test question of the person `by`.
     """
+    question = _new_question(room, key, asked)
     idempotency_hash = idempotency_hash_of(key, asked, idempotency_key)
-    prompts = [prompt.model_dump(by_alias=True) for prompt in asked.questions]
-    defaults = asked.default_choices
-    default_choices = None if defaults is None else as_json(defaults)
-    care = together(care_of(room.care), asked.care)
-    body_hash = hash_of(prompts, default_choices, *([asked.care.model_dump()] if asked.care else ()))
+    body_hash = hash_of(
+        question.prompts, question.default_choices, *([asked.care.model_dump()] if asked.care else ())
+    )
+    question.idempotency_hash, question.body_hash = idempotency_hash, body_hash
     if idempotency_hash:
         before = _asked_before(room, idempotency_hash, body_hash)
         if before:
             return before, False
+    care = care_of(question.care)
+    if care and question.default_choices is not None:
+        problem = care.problem_with_default(asked.timeout_seconds)
+        if problem:
+            raise InvalidPayload([FieldError(field="default", message=problem)])
+    content = audit.content_digest(audit.asked_content(question))
+    named = {"content": content, "agent": question.agent_name}
+    entry = audit.entry(Action.ASKED, room, actor_of(key or by), question.pk, **named)
+    try:
+        with writing():
+            # Locks the row of the room: an archiving comes before this ask, or finds its question.
+            revision = next_audited_revision(entry, in_active_room=True)
+            question.position = question.revision = revision
+            insert(question)
+            announce(room.pk, revision, question.pk, asked=question)
+    except IntegrityError:
+        # The same ask came in twice at the same time, and the other one was committed first.
+        before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None
+        if not before:
+            raise
+        return before, False
+    return question, True
+
+
+def _new_question(room: Room, key: AgentKey | None, asked: Ask) -> Question:
+    """The question as it will be stored, without its hashes and its revision."""
     now = timezone.now()
-    timeout = asked.timeout_seconds
-    if care and default_choices is not None and (problem := care.problem_with_default(timeout)):
-        raise InvalidPayload([FieldError(field="default", message=problem)])
+    defaults = asked.default_choices
+    timeout_seconds = asked.timeout_seconds
+    care = combined(care_of(room.care), asked.care)
+    escalate_seconds = care.escalate_seconds if care else None
     question = Question(
         room=room,
         key=key,
@@ -55,39 +83,19 @@ def ask(
         agent_color=asked.agent.color or color_of(asked.agent.name),
         session_id=asked.session_id,
         tool_use_id=asked.tool_use_id,
-        idempotency_hash=idempotency_hash,
-        body_hash=body_hash,
-        prompts=prompts,
+        prompts=[prompt.model_dump(by_alias=True) for prompt in asked.questions],
         context={name: text for name, text in asked.context.model_dump().items() if text},
-        default_choices=default_choices,
+        default_choices=None if defaults is None else as_json(defaults),
         care=care.model_dump() if care else None,
         asked_at=now,
         is_attended=True,
         waiting_until=now + timedelta(seconds=GRACE_SECONDS),
-        expires_at=now + timedelta(seconds=timeout) if timeout else None,
-        escalates_at=now + timedelta(seconds=care.escalate_seconds)
-        if care and care.escalate_seconds
-        else None,
+        expires_at=now + timedelta(seconds=timeout_seconds) if timeout_seconds else None,
+        escalates_at=now + timedelta(seconds=escalate_seconds) if escalate_seconds else None,
     )
-    # Known to have none, so that nobody looks for it.
+    # A new question has no answer: saves the query that would look for one.
     question._state.fields_cache["answer"] = None
-    content = audit.content_digest(audit.asked_content(question))
-    named = {"content": content, "agent": question.agent_name}
-    entry = audit.entry(Action.ASKED, room, actor_of(key or by), question.pk, **named)
-    try:
-        with writing():
-            # With the room's row locked: archiving comes before this ask or finds its question.
-            revision = next_audited_revision(entry, in_active_room=True)
-            question.position = question.revision = revision
-            insert(question)
-            announce(room.pk, revision, question.pk, asked=question)
-    except IntegrityError:
-        # The same ask came in twice at once, and the other one was first.
-        before = _asked_before(room, idempotency_hash, body_hash) if idempotency_hash else None
-        if not before:
-            raise
-        return before, False
-    return question, True
+    return question
 
 
 def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question | None:
@@ -98,7 +106,7 @@ def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question
 
 
 def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
-    """A tool use is the same for whoever repeats it; a key of the agent's choosing only for itself."""
+    """A tool use is the same for all agent keys; an idempotency key counts for one agent key only."""
     if idempotency_key:
         return hash_of("key", key.pk if key else None, idempotency_key)
     if asked.session_id and asked.tool_use_id:
@@ -107,5 +115,5 @@ def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) 
 
 
 def hash_of(*parts: object) -> str:
-    """The same for what is the same, whatever its length."""
+    """SHA-256 of the parts as canonical JSON: equal for equal parts, and of fixed length."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

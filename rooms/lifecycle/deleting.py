@@ -1,14 +1,14 @@
-"""Settled questions are deleted with their answers; the audit keeps that they were there."""
+"""Deletion of settled questions with their answers; an audit entry for each remains."""
 
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.db.transactions import writing
-from rooms.lifecycle.people import Person
+from rooms.lifecycle.actors import Person
 from rooms.models import QuestionQuerySet
 
 
 def delete_questions(questions: QuestionQuerySet, by: Person) -> None:
-    """Delete these and their answers for good, with one audit entry each."""
+    """Delete these and their answers, with one audit entry each."""
     with writing():
         found = list(questions.select_related("room"))
         actor = actor_of(by)

@@ -1,10 +1,10 @@
-"""Why a verb may refuse."""
+"""Exceptions of the lifecycle: the reasons why a verb refuses."""
 
 from rooms.models import Question
 
 
 class AlreadySettled(Exception):
-    """Somebody or something was first; `question` is what they left."""
+    """The question was settled before, or is in another state; `question` is how it is now."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(f"{question.pk} is {question.status}")
@@ -12,7 +12,7 @@ class AlreadySettled(Exception):
 
 
 class NotTheirTurn(Exception):
-    """Others are asked first, or are the ones who vote; `question` says who."""
+    """Other people are asked first, or only others may vote; `question` says who."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(f"{question.pk} is for others")
@@ -20,12 +20,12 @@ class NotTheirTurn(Exception):
 
 
 class NeedsPeople(Exception):
-    """An agent says that a question was answered elsewhere which particular people have to decide here."""
+    """An agent reports an answer from elsewhere, but certain people have to decide this question here."""
 
 
 class RoomArchived(Exception):
-    """Nothing new can be asked in this room; or the room is gone altogether."""
+    """The room is archived, so that nothing can be asked in it; or it is deleted."""
 
 
 class AskedDifferently(Exception):
-    """The same idempotency key came with another question."""
+    """The same idempotency key was sent with another question."""

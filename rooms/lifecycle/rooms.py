@@ -1,4 +1,4 @@
-"""Rooms come, are archived and restored, and people and agents write in them."""
+"""Rooms and messages: creates, archives and restores rooms, and posts messages in them."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -13,19 +13,19 @@ from rooms.audit import Action, actor_of
 from rooms.contract import ids
 from rooms.db.compiled import insert
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.changes import announce, next_revision
-from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.actors import Person, name_of
+from rooms.lifecycle.revisions import announce, next_revision
 from rooms.lifecycle.settling import withdraw_open
 from rooms.models import EndReason, Membership, Message, Room
 
 # A page sends a message again when the connection is back; a laptop may sleep over a weekend before that.
-REPEATED_WITHIN = timedelta(days=7)
+RESUBMITTED_WITHIN = timedelta(days=7)
 
 
 def create_room(
     slug: str, *, name: str = "", is_open: bool = False, members: Iterable[AbstractBaseUser] = ()
 ) -> Room:
-    """A room with its members; an existing one is left as it is but for new members."""
+    """The room with this slug, created if there is none; adds the members that it lacks."""
     with writing():
         named = {"name": name or slug, "is_open": is_open}
         room, is_new = Room.objects.get_or_create(slug=slug, defaults=named)
@@ -37,7 +37,7 @@ def create_room(
 
 
 def add_room(room: Room, by: Person) -> None:
-    """Save a new room that somebody filled in a form for."""
+    """Save a new room from a form."""
     with writing():
         room.save(force_insert=True)
         audit.record(Action.ROOM_CREATED, room, actor_of(by))
@@ -46,7 +46,7 @@ def add_room(room: Room, by: Person) -> None:
 def close_questions_after(room: Room, seconds: int | None, by: Person | None = None) -> None:
     """Set after how many seconds without a waiting agent a question of the room is closed; None for never."""
     with writing():
-        # With the room's row locked: an agent that leaves meanwhile finds the new time.
+        # Locks the row of the room: an agent that stops waiting meanwhile uses the new time.
         if Room.objects.select_for_update().get(pk=room.pk).close_after_seconds == seconds:
             return
         Room.objects.filter(pk=room.pk).update(close_after_seconds=seconds)
@@ -83,13 +83,13 @@ def say(room: Room, user: Person, content: str, nonce: str = "") -> Message:
     if not nonce:
         return post_message(room, **fields)
     with writing():
-        # The lock makes a repeated message wait for the first one, which may still be on its way.
+        # The lock makes a repeated message wait for the first one, which may not be committed yet.
         Room.objects.using(alias()).select_for_update().get(pk=room.pk)
         own = Message.objects.using(alias()).filter(room=room, user=user.pk, pk__endswith=nonce)
-        earlier = own.filter(created_at__gte=timezone.now() - REPEATED_WITHIN).first()
+        earlier = own.filter(created_at__gte=timezone.now() - RESUBMITTED_WITHIN).first()
         if earlier and earlier.content == content:
             return earlier
-        # A page that the browser restored has the nonce of its last message: another text is another message.
+        # A page that the browser restored has an old nonce: with another text it is another message.
         return post_message(room, id=ids.new_message_id("" if earlier else nonce), **fields)
 
 

@@ -1,25 +1,26 @@
-"""A question ends: the first to settle it wins in the database, everybody else is told what they left."""
+"""Settling: the end of a question. The first caller wins in the database, the others get AlreadySettled."""
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import care_of, together
+from rooms.contract.care import care_of, combined
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.actors import Person, ending_by, name_of
 from rooms.lifecycle.exceptions import AlreadySettled
-from rooms.lifecycle.people import Person, ending_by, name_of
-from rooms.models import AgentKey, Answer, Ended, EndedBy, EndReason, Question, QuestionQuerySet
+from rooms.lifecycle.revisions import announce, locked, next_audited_revision
+from rooms.models import AgentKey, Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
 
-# What changes beside the state of a question, by other hands than those that settle it.
+# Fields that other verbs change while a question is open: read back from the row that was settled.
 MARKS = ("agent_active", "waiting_until", "last_seen_at")
-# Reasons that an audit entry tells by its action and actor.
-TOLD_BY_ACTION = (EndReason.DEADLINE, EndReason.AGENT, EndReason.PERSON)
+# Reasons that are clear from the action and the actor of an audit entry.
+CLEAR_FROM_ACTION = (EndReason.DEADLINE, EndReason.AGENT, EndReason.PERSON)
 SETTLE = Update(
     lambda id: Question.objects.open().filter(pk=id),
     *("status", "is_attended", "settled_at", "delivered_at", "ended", "revision", "settled_position"),
@@ -28,7 +29,7 @@ SETTLE = Update(
 
 
 def withdraw(question: Question, by: audit.Who = None) -> Question:
-    """Settle because the agent took its question back, or an admin did."""
+    """Settle because the agent, or an admin, withdrew the question."""
     person = None if isinstance(by, AgentKey) else by
     ended = ended_because(EndReason.PERSON, person) if person else ended_because(EndReason.AGENT)
     return settle(
@@ -39,9 +40,9 @@ def withdraw(question: Question, by: audit.Who = None) -> Question:
 def withdraw_open(
     questions: QuestionQuerySet, by: Person | None = None, reason: EndReason = EndReason.PERSON
 ) -> int:
-    """Withdraw those that are still open; how many that were."""
+    """Withdraw those that are still open; how many those were."""
 
-    def take_back(question: Question) -> Question:
+    def withdraw_one(question: Question) -> Question:
         return settle(
             question,
             Question.Status.WITHDRAWN,
@@ -50,15 +51,15 @@ def withdraw_open(
             ended=ended_because(reason, by),
         )
 
-    return _settle_each(questions.open().select_related("room"), take_back)
+    return _settle_each(questions.open().select_related("room"), withdraw_one)
 
 
 def close_unattended(questions: Iterable[Question], by: Person) -> int:
-    """A person closes those of them that no agent waits for; how many that were."""
+    """A person closes those that no agent waits for; how many those were."""
 
     def close(question: Question) -> Question:
         with locked(question) as current:
-            # Its agent has come back, or people decided and can still undo it.
+            # Its agent waits again, or a decision is in its undo window.
             if current.is_attended or current.is_held:
                 raise AlreadySettled(current)
             return withdraw(current, by)
@@ -78,19 +79,19 @@ def _settle_each(questions: Iterable[Question], verb: Callable[[Question], Quest
 
 
 def expire(question: Question) -> Question:
-    """Settle because the deadline passed; with the default only if the question named one.
+    """Settle because the deadline passed; with the default, if the question has one.
 
-    Not if votes or named people have to decide: a room may have asked for them since the question came in.
+    Without it if votes or named people have to decide: the room may ask for them since the question came in.
     """
     default = None
-    care = together(care_of(question.room.care), care_of(question.care))
+    care = combined(care_of(question.room.care), care_of(question.care))
     if question.default_choices is not None and not (care and care.is_for_people):
         default = Answer(via=Answer.Via.DEFAULT, choices=question.default_choices)
     return settle_undecided(question, Question.Status.EXPIRED, Action.EXPIRED, audit.SYSTEM, default)
 
 
 def expire_if_due(question: Question) -> Question:
-    """The question as it is now, with its deadline kept to the moment, whenever the next sweep is."""
+    """The question as it is now; expired if its deadline passed and no sweep has found it yet."""
     if not question.is_overdue:
         return question
     try:
@@ -115,7 +116,7 @@ def close_stale(question: Question) -> Question:
 
 
 def ended_because(reason: EndReason, by: Person | None = None) -> Ended:
-    """Why a question ends; with the person who ends it."""
+    """The reason of an end, with the person who caused it."""
     person = EndedBy(username=by.get_username(), name=name_of(by)) if by else None
     return Ended(reason=reason, by=person)
 
@@ -123,7 +124,7 @@ def ended_because(reason: EndReason, by: Person | None = None) -> Ended:
 def settle_in_time(
     question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer
 ) -> Question:
-    """An answer that comes after the deadline is late even if no sweep has been by yet."""
+    """Settle with an answer; after the deadline it is too late, even if no sweep has expired the question."""
     if question.is_overdue:
         raise AlreadySettled(expire(question))
     return settle_undecided(question, status, action, actor, given)
@@ -132,7 +133,7 @@ def settle_in_time(
 def settle_undecided(
     question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer | None
 ) -> Question:
-    """Not over the heads of those who decided, while they can undo it."""
+    """Settle, but refuse to while a decision is in its undo window."""
     if not question.care:
         return settle(question, status, action, actor, given)
     with locked(question) as current:
@@ -150,43 +151,35 @@ def settle(
     *,
     ended: Ended | None = None,
 ) -> Question:
-    """Settle with what was given, or without an answer; `ended` says why then."""
+    """Settle with the given answer, or without one; `ended` says why then."""
     if status == Question.Status.EXPIRED and ended is None:
         ended = ended_because(EndReason.DEADLINE)
     now = timezone.now()
-    # What the agent itself reports has reached it.
-    told_by_agent = given is not None and given.via == Answer.Via.TERMINAL
-    delivered_at = now if told_by_agent else None
-    details = {}
     if given:
         given.answered_at = now
-        details["via"] = given.via
-        if given.through and given.username:
-            details["person"] = given.username
-    if ended and ended["reason"] not in TOLD_BY_ACTION:
-        details["reason"] = ended["reason"]
+    # An answer that the agent reports from its terminal is known to the agent.
+    is_reported = given is not None and given.via == Answer.Via.TERMINAL
     content = audit.content_digest(audit.settled_content(question, status, given))
+    details = _audit_details(given, ended)
     entry = audit.entry(action, question.room, actor, question.pk, content, **details)
     with writing():
-        # Together with its entry, which is undone with all the rest if another one was first.
+        # Takes the revision and writes the entry first; the rollback undoes both if another caller won.
         revision = next_audited_revision(entry)
-        changes = {"status": status, "is_attended": False, "settled_at": now, "delivered_at": delivered_at}
-        changes |= {"ended": ended, "revision": revision, "settled_position": revision}
+        changes = {
+            "status": status,
+            "is_attended": False,
+            "settled_at": now,
+            "delivered_at": now if is_reported else None,
+            "ended": ended,
+            "revision": revision,
+            "settled_position": revision,
+        }
         marks = SETTLE.first(id=question.pk, **changes)
         if marks is not None:
             settled = copy(question)
             settled._state.fields_cache["answer"] = None
-            if given:
-                given.question, given.room_id = settled, question.room_id
-                given.position = revision
-                insert(given)
-            else:
-                person = ended["by"] if ended else None
-                ending = ending_by(actor, person["name"] if person else "")
-                ending.question, ending.room_id = settled, question.room_id
-                ending.ended_at, ending.position = now, revision
-                insert(ending)
-            # Nobody else can change it before the commit: this is what everybody will read.
+            _insert_outcome(given or _ending(actor, ended, now), settled, revision)
+            # The row is locked until the commit, so this is what all later reads find.
             changes |= zip(MARKS, marks, strict=True)
             for name, value in changes.items():
                 setattr(settled, name, value)
@@ -196,3 +189,26 @@ def settle(
     if marks is None:
         raise AlreadySettled(Question.objects.with_answer().get(pk=question.pk))
     return settled
+
+
+def _audit_details(given: Answer | None, ended: Ended | None) -> dict[str, str]:
+    details: dict[str, str] = {}
+    if given:
+        details["via"] = given.via
+        if given.through and given.username:
+            details["person"] = given.username
+    if ended and ended["reason"] not in CLEAR_FROM_ACTION:
+        details["reason"] = ended["reason"]
+    return details
+
+
+def _ending(actor: audit.Actor, ended: Ended | None, at: datetime) -> Ending:
+    person = ended["by"] if ended else None
+    ending = ending_by(actor, person["name"] if person else "")
+    ending.ended_at = at
+    return ending
+
+
+def _insert_outcome(outcome: Answer | Ending, settled: Question, position: int) -> None:
+    outcome.question, outcome.room_id, outcome.position = settled, settled.room_id, position
+    insert(outcome)

@@ -22,7 +22,7 @@ from bridge_client.results import Question as QuestionResult
 from rooms import access, lifecycle, serializers
 from rooms.api.endpoint import invalid_parameter, read_json
 from rooms.api.questions import ask_within_rate, report_terminal
-from rooms.contract.payload import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
+from rooms.contract.limits import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.contract.problems import Problem
 from rooms.contract.types import InvalidPayload
 from rooms.db.pool import in_database

@@ -18,7 +18,7 @@ from django.utils.translation import override
 from rooms import timeline
 from rooms.access import locks
 from rooms.access.locks import Standing
-from rooms.contract.care import Lock
+from rooms.contract.restrictions import Lock
 from rooms.db.compiled import Select
 from rooms.models import Message, Question, Room
 from rooms.permissions import permissions

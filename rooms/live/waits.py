@@ -16,7 +16,7 @@ from rooms import access, lifecycle, serializers, timeline
 from rooms.api.endpoint import wait_seconds
 from rooms.api.messages import messages_page
 from rooms.contract import problems
-from rooms.contract.payload import PAGE_LIMIT
+from rooms.contract.limits import PAGE_LIMIT
 from rooms.contract.scopes import Scope
 from rooms.db.pool import in_database
 from rooms.live.connections import AnswerWait, Connection

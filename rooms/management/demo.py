@@ -166,7 +166,7 @@ class Past:
             subject=question.pk,
             details=details,
         )
-        self._entries.append(audit.sealed(entry))
+        self._entries.append(audit.with_digest(entry))
 
     def _ask(self, agent: AgentKey, service: str, session_id: str) -> Question:
         number = self._random.randrange(len(texts.ASKS))

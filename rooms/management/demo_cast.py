@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from django.contrib.auth import get_user_model
 
 from rooms import access, audit, lifecycle
-from rooms.contract.payload import Ask, as_json, parse_ask
+from rooms.contract.asks import Ask
+from rooms.contract.choices import as_json
+from rooms.contract.payload import parse_ask
 from rooms.management import demo_texts as texts
 from rooms.models import AgentKey, AuditEntry, Room
 

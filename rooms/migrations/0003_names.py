@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Only what the admin calls things: nothing changes in the database."""
+    """Names for the admin only: nothing changes in the database."""
 
     dependencies = [
         ("ask_bridge", "0002_people"),

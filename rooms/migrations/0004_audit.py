@@ -5,15 +5,15 @@ from django.conf import settings
 from django.db import migrations, models
 
 import rooms.contract.ids
-from rooms.audit import PURPOSE, sealed_text
-from rooms.crypto import seal
+from rooms.audit import PURPOSE, hashed_text
+from rooms.crypto import keyed_hash
 
 TABLE = "ask_bridge_auditentry"
 TRIGGER = "ask_bridge_append_only"
 
 
 def forbid_changes(apps, schema_editor):
-    """On PostgreSQL nobody changes or removes an entry, whatever program they use."""
+    """On PostgreSQL a trigger refuses to change or remove an entry, also to other programs."""
     if schema_editor.connection.vendor != "postgresql":
         return
     schema_editor.execute(f"""
@@ -35,11 +35,11 @@ def allow_changes(apps, schema_editor):
 
 
 def begin(apps, schema_editor):
-    """Say from when on everything is recorded, where there is something older."""
+    """On a site that is already in use, record when the audit began."""
     database = schema_editor.connection.alias
     if apps.get_model("ask_bridge", "Room").objects.using(database).exists():
         entry = apps.get_model("ask_bridge", "AuditEntry")(action="audit_began", actor_type="system")
-        entry.digest = seal(PURPOSE, sealed_text(entry))
+        entry.digest = keyed_hash(PURPOSE, hashed_text(entry))
         entry.save(using=database)
 
 

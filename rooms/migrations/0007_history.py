@@ -1,4 +1,4 @@
-"""A form of what was decided that is quick to search and to count, and how far its readers have read."""
+"""History: settled questions in a form that is fast to search and count, and bookmarks of its readers."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -10,11 +10,11 @@ INDEX = "ask_bridge_historyindex"
 POSTGRESQL = [
     f"""ALTER TABLE {TABLE} ADD COLUMN search tsvector GENERATED ALWAYS AS
         (to_tsvector('simple', text || ' ' || labels || ' ' || likeness)) STORED""",
-    # Entries come in the background: better they wait for the index than whoever searches.
+    # Entries are written in the background: a slower write is better than a slower search.
     f"CREATE INDEX ask_bridge_h_search ON {TABLE} USING gin (search) WITH (fastupdate = off)",
 ]
 COLUMNS = "text, labels, likeness"
-DELETE = f"INSERT INTO {INDEX}({INDEX}, rowid, {COLUMNS}) VALUES ('delete', old.id, old.text, old.labels, old.likeness);"  # noqa: S608 - names of ours
+DELETE = f"INSERT INTO {INDEX}({INDEX}, rowid, {COLUMNS}) VALUES ('delete', old.id, old.text, old.labels, old.likeness);"  # noqa: S608 - constants only
 INSERT = f"INSERT INTO {INDEX}(rowid, {COLUMNS}) VALUES (new.id, new.text, new.labels, new.likeness);"  # noqa: S608
 SQLITE = [
     f"""CREATE VIRTUAL TABLE {INDEX} USING fts5({COLUMNS}, content='{TABLE}', content_rowid='id',
@@ -26,7 +26,7 @@ SQLITE = [
 
 
 def make_index(apps, schema_editor):
-    """As the database at hand does it; the index of SQLite is a table that refers to ours."""
+    """A column and index on PostgreSQL; on SQLite a virtual table that refers to the history."""
     if has_table(apps, schema_editor):
         statements = {"postgresql": POSTGRESQL, "sqlite": SQLITE}
         for statement in statements.get(schema_editor.connection.vendor, []):
@@ -34,7 +34,7 @@ def make_index(apps, schema_editor):
 
 
 def drop_index(apps, schema_editor):
-    """In PostgreSQL it goes with the table."""
+    """On PostgreSQL it is dropped with the table."""
     if has_table(apps, schema_editor) and schema_editor.connection.vendor == "sqlite":
         for event in ("insert", "delete", "update"):
             schema_editor.execute(f"DROP TRIGGER {INDEX}_{event}", params=None)
@@ -42,7 +42,7 @@ def drop_index(apps, schema_editor):
 
 
 def has_table(apps, schema_editor):
-    """A portal has several databases, and our tables are in one of them."""
+    """A portal may have several databases; the tables of this app are in one of them."""
     entry = apps.get_model("ask_bridge", "HistoryEntry")
     return router.allow_migrate_model(schema_editor.connection.alias, entry)
 

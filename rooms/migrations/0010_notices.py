@@ -9,7 +9,7 @@ import rooms.contract.ids
 
 
 def begin_now(apps, schema_editor):
-    """What was asked before there were notifications is no news."""
+    """Start the bookmarks at the current revision: no notifications for older questions."""
     Room, Bookmark = apps.get_model("ask_bridge", "Room"), apps.get_model("ask_bridge", "Bookmark")
     database = schema_editor.connection.alias
     rooms = Room.objects.using(database).values_list("pk", "revision")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 def attend(apps, schema_editor):
-    """Count what an agent waits for; close the rest a day from now, so that managers can choose otherwise."""
+    """Mark questions with a waiting agent as attended; close the others in a day, which managers can change."""
     questions = apps.get_model("ask_bridge", "Question").objects.using(schema_editor.connection.alias)
     still_open = questions.filter(status="open")
     still_open.filter(agent_active=True).update(is_attended=True)
@@ -15,7 +15,7 @@ def attend(apps, schema_editor):
 
 
 def name_who_withdrew(apps, schema_editor):
-    """The audit knows which questions were not withdrawn by their agents."""
+    """Take from the audit which questions a person withdrew."""
     alias = schema_editor.connection.alias
     questions = apps.get_model("ask_bridge", "Question").objects.using(alias)
     entries = apps.get_model("ask_bridge", "AuditEntry").objects.using(alias)

@@ -13,7 +13,7 @@ BATCH = 500
 
 
 def add_endings(apps: Any, schema_editor: Any) -> None:
-    """One for each question that ended without an answer, at the position where it did."""
+    """One ending for each question that ended without an answer, at the position of its end."""
     using = schema_editor.connection.alias
     questions = apps.get_model("ask_bridge", "Question").objects.using(using)
     endings = apps.get_model("ask_bridge", "Ending").objects.using(using)
@@ -39,7 +39,7 @@ def add_endings(apps: Any, schema_editor: Any) -> None:
 
 
 def _sender(status: str, agent_name: str, actor_type: str, actor: str) -> dict[str, str]:
-    """As the audit has it; a withdrawal from before there was an audit is taken for the agent's own."""
+    """The actor from the audit; a withdrawal from before there was an audit counts as the agent's own."""
     if status != "withdrawn" or actor_type == "system":
         return {"sender": "", "sender_type": "system"}
     if actor_type == "person":

@@ -4,7 +4,7 @@ import rooms.contract.scopes
 
 
 def continue_lineages(apps, schema_editor):
-    """A key that replaced another belongs to the same agent; the audit says which one it replaced."""
+    """Give each rotated key the lineage of the key that it replaced, which is in the audit."""
     database = schema_editor.connection.alias
     keys = apps.get_model("ask_bridge", "AgentKey").objects.using(database)
     for lookup in keys.values_list("lookup", flat=True):

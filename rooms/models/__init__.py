@@ -1,16 +1,16 @@
-"""Rooms and what happens in them: fields, constraints and the querysets that pages and agents need.
+"""The tables: fields, constraints, indexes and querysets. Only `rooms/lifecycle/` changes state.
 
-Every change in a room takes the room's next `revision`.
-What is written at every ask and click has no index for a foreign key that another index begins with.
-Nothing here changes state: see `lifecycle`.
+Every change in a room takes the room's next `revision`. Tables that are written at every ask and click have
+`db_index=False` on a foreign key where another index begins with its column.
 """
 
+from rooms.models.answers import Answer, Ending
 from rooms.models.audit import AppendOnly, AuditEntry, AuditEntryQuerySet
 from rooms.models.history import Bookmark, HistoryEntry
 from rooms.models.messages import Message
 from rooms.models.notifications import Notice, NoticePreferences, NoticeRule, PushSubscription, Webhook
 from rooms.models.people import PERSON_NAME_LENGTH, Preferences, Presence
-from rooms.models.questions import Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
+from rooms.models.questions import Ended, EndedBy, EndReason, Question, QuestionQuerySet
 from rooms.models.rooms import (
     CLOSE_AFTER_CHOICES,
     AgentKey,

@@ -1,4 +1,4 @@
-"""The entries of the audit, which nobody changes."""
+"""Audit entries: append-only. Written by `rooms/audit.py`."""
 
 from typing import Any, NoReturn
 
@@ -10,7 +10,7 @@ from rooms.contract import ids
 
 
 class AppendOnly(Exception):
-    """Somebody tried to change or remove what is written once and for all."""
+    """An attempt to change or delete an audit entry."""
 
     def __init__(self) -> None:
         super().__init__("Audit entries are never changed or removed.")
@@ -33,7 +33,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Who did what when. Only texts, no references: it outlives the rooms, keys and people it tells of."""
+    """Who did what when. Only texts, no foreign keys: it outlives the rooms, keys and people it names."""
 
     class Action(models.TextChoices):
         ASKED = "asked", _("Asked")
@@ -59,7 +59,7 @@ class AuditEntry(models.Model):
         ROOM_CHANGED = "room_changed", _("Room changed")
         ROOM_ARCHIVED = "room_archived", _("Room archived")
         ROOM_RESTORED = "room_restored", _("Room restored")
-        # Written by the migration of a site that was in use before: what is older has no entries.
+        # Written by the migration of a site that was already in use: older changes have no entries.
         AUDIT_BEGAN = "audit_began", _("Audit began")
 
     class ActorType(models.TextChoices):
@@ -73,14 +73,14 @@ class AuditEntry(models.Model):
     action = models.CharField(_("action"), max_length=20, choices=Action)
     actor_type = models.CharField(_("actor type"), max_length=10, choices=ActorType)
     actor = models.CharField(_("actor"), max_length=254, blank=True)
-    # The id of the question or user, or the beginning of the key.
+    # The id of the question or user, or the lookup part of the key.
     subject = models.CharField(_("subject"), max_length=64, blank=True)
     details = models.JSONField(_("details"), default=dict)
-    # A keyed digest of what was asked, voted or answered, where the entry is about that.
+    # A keyed digest of what was asked, voted or answered, if the entry is about that.
     content = models.CharField(max_length=64, blank=True, editable=False)
-    # A keyed digest of all that stands above.
+    # A keyed digest of all fields above.
     digest = models.CharField(max_length=64, editable=False)
-    # The room by its primary key, whose entries follow each other: each has the digest of the one before, and
+    # The hash chain of a room, by the room's primary key: each entry has the digest of the previous one, and
     # a keyed digest of the pair. Entries from before there was a chain, or without a room, have none.
     chain = models.BigIntegerField(null=True, editable=False)
     previous = models.CharField(max_length=64, blank=True, editable=False)

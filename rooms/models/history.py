@@ -1,17 +1,18 @@
-"""What was decided, in a form that is quick to search and to count. Written by `history.py` alone."""
+"""History: settled questions in a form that is fast to search and count. Written by `history/writer.py`."""
 
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from rooms.contract.payload import AGENT_NAME_LENGTH
+from rooms.contract.limits import AGENT_NAME_LENGTH
+from rooms.models.answers import Answer
 from rooms.models.people import PERSON_NAME_LENGTH
-from rooms.models.questions import Answer, Question
+from rooms.models.questions import Question
 from rooms.models.rooms import Room
 
 
 class Bookmark(models.Model):
-    """How far somebody who follows a room from change to change has read; see `readers.py`."""
+    """How far a background reader has followed the changes of a room; see `timeline/change_feed.py`."""
 
     reader = models.CharField(max_length=20)
     room = models.ForeignKey(Room, models.CASCADE, related_name="bookmarks")
@@ -25,10 +26,10 @@ class Bookmark(models.Model):
 
 
 class HistoryEntry(models.Model):
-    """One settled question: everything that is filtered, counted or searched by, and nothing else.
+    """One settled question: the fields to filter, count and search by.
 
-    Ids follow `settled_at`, see `fulltext.py`. A migration that makes SQLite build this table anew loses the
-    triggers of its full-text index: it has to make them again, as 0007 does.
+    Ids follow `settled_at`, see `history/index.py`. A migration that makes SQLite rebuild this table drops
+    the triggers of its full-text index, and has to create them again as 0007 does.
     """
 
     question = models.OneToOneField(Question, models.CASCADE, related_name="history")
@@ -43,12 +44,12 @@ class HistoryEntry(models.Model):
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
     asked_at = models.DateTimeField(_("asked at"))
     settled_at = models.DateTimeField(_("settled at"))
-    # From the ask to the end, and how much of it an agent stood still for it.
+    # From the ask to the end, and how long of it an agent was blocked.
     seconds = models.FloatField()
     blocked_seconds = models.FloatField()
-    # Words for the full-text index, which the database makes of them by itself; see `fulltext.py`. First
-    # those of prompts, options, answer and names, then labels for what is filtered by, then what very similar
-    # questions have in common; the last only where a person answered.
+    # Words for the full-text index, which the database maintains; see `history/index.py`. `text` has those of
+    # prompts, options, answer and names, `labels` the filters, and `likeness` what very similar questions
+    # have in common; the last only where a person answered.
     text = models.TextField()
     labels = models.TextField(blank=True)
     likeness = models.TextField(blank=True)
@@ -58,9 +59,9 @@ class HistoryEntry(models.Model):
         verbose_name_plural = _("history")
         ordering = ("-settled_at", "-id")
         indexes = (
-            # For whoever deletes a user.
+            # For the deletion of a user.
             models.Index(fields=("user",), name="ask_bridge_h_person"),
-            # All that insights count by: SQLite reads it instead of the rows, whose texts lie in between.
+            # Covers all that insights count by: SQLite reads it instead of the rows with their long texts.
             models.Index(
                 fields=(
                     *("room", "settled_at", "status", "via", "asks_back", "agent_name", "user"),

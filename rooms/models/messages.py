@@ -1,4 +1,4 @@
-"""What is said in a room beside its questions."""
+"""Messages: what people and agents write in a room beside questions."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from rooms.models.rooms import AgentKey, Room
 
 
 class Message(models.Model):
-    """A line in the timeline that is not a question: from a person or an agent, said or logged."""
+    """A line of the timeline from a person or an agent: a message or a log line."""
 
     class Kind(models.TextChoices):
         MESSAGE = "message", _("Message")

@@ -1,6 +1,7 @@
-"""How people and other programs want to hear of questions, and what goes out to them: the outbox.
+"""Notifications: preferences, devices, webhooks, and the outbox.
 
-Written by `notices.py` and `outbox.py`; people's wishes by the Settings page and the page of webhooks.
+`notifications/planner.py` and `notifications/outbox.py` write the outbox; the Settings page and the page of
+webhooks write the rest.
 """
 
 from typing import Self
@@ -15,34 +16,34 @@ from rooms.contract import ids
 from rooms.models.questions import Question
 from rooms.models.rooms import Room
 
-# How long after the ask, in minutes: two of them have a meaning of their own.
+# Values of a delay in minutes after the ask that have a special meaning.
 OFF = -1
 AT_ONCE = 0
 
-# Browsers make up addresses of about 200 characters; some push services need twice that.
+# The addresses of push services have about 200 characters, some twice that.
 ENDPOINT_LENGTH = 1000
 # A name in the DNS has 253 characters at most.
 HOST_LENGTH = 255
-# Ours are numbers, but a portal's people may have long names for keys.
+# Such as "push:12", but the users of a portal may have long texts as primary keys.
 TARGET_LENGTH = 300
-# A sentence and what the other side said; the log of a site is elsewhere.
+# A sentence and the beginning of the receiver's response; the log has more.
 ERROR_LENGTH = 300
 
 
 class NoticePreferences(models.Model):
-    """How one person wants to hear of questions while no page is open; who never chose has no row."""
+    """How one person is notified while they have no page open; no row before they choose."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_notices"
     )
-    push = models.SmallIntegerField(default=AT_ONCE)  # to whichever devices were added: without one, none
+    push = models.SmallIntegerField(default=AT_ONCE)  # to all devices of the person
     mail = models.SmallIntegerField(default=OFF)
     quiet_from = models.TimeField(null=True)
     quiet_to = models.TimeField(null=True)
-    time_zone = models.CharField(max_length=60, blank=True)  # empty: the site's own
+    time_zone = models.CharField(max_length=60, blank=True)  # empty: the site's time zone
     # Whether a question that escalates waits for the end of the quiet hours as well.
     escalations_wait = models.BooleanField(default=False)
-    # As the pages were when this was saved: nobody's browser is there to ask when a notice goes out.
+    # The language of the page on which this was saved: there is no request when a notice is sent.
     language = models.CharField(max_length=20, blank=True)
 
     class Meta:
@@ -54,7 +55,7 @@ class NoticePreferences(models.Model):
 
 
 class NoticeRule(models.Model):
-    """What somebody wants of one room otherwise than of all the others; null: as of all the others."""
+    """A person's exception for one room; null: as in their preferences."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="ask_bridge_notice_rules", db_index=False
@@ -71,7 +72,10 @@ class NoticeRule(models.Model):
 
 
 class Receiver(models.Model):
-    """A device or a webhook, with how it took the last deliveries; `outbox.py` uses it to spare others."""
+    """A device or a webhook, with the outcome of its last deliveries.
+
+    `notifications/outbox.py` uses it so that a slow or failing receiver does not delay the others.
+    """
 
     failures = models.PositiveIntegerField(_("failures"), default=0)  # since the last success
     # After several failures nothing but tests is sent before this.
@@ -87,7 +91,7 @@ class Receiver(models.Model):
 
 
 class PushSubscription(Receiver):
-    """A browser that may be called through its maker's push service, and what encrypts for it alone."""
+    """A browser with the address of its push service, and the keys to encrypt messages for it."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="ask_bridge_devices", verbose_name=_("user")
@@ -109,10 +113,10 @@ class PushSubscription(Receiver):
 
 
 class Webhook(Receiver):
-    """Another program that hears of a room's questions.
+    """Another program that is notified of a room's questions.
 
-    Its address and its secret are kept encrypted with a key that is made of SECRET_KEY: whoever has only a
-    copy of the database can neither call it nor sign for us.
+    Its address and its secret (`locked_…`) are encrypted with a key derived from SECRET_KEY: a copy of the
+    database is not enough to call it or to sign messages for it.
     """
 
     class Kind(models.TextChoices):
@@ -125,7 +129,7 @@ class Webhook(Receiver):
     label = models.CharField(_("name"), max_length=80)
     host = models.CharField(
         _("host"), max_length=HOST_LENGTH, editable=False
-    )  # all of the address that pages show
+    )  # the only part of the address that pages show
     locked_address = models.TextField(editable=False)
     locked_secret = models.TextField(editable=False)
     on_asked = models.BooleanField(_("when an agent asks"), default=True)
@@ -155,18 +159,18 @@ class Webhook(Receiver):
 
 class NoticeQuerySet(models.QuerySet["Notice"]):
     def waiting(self) -> Self:
-        """Neither sent nor given up nor needed no more."""
+        """Not sent, not given up and not cancelled."""
         return self.filter(sent_at=None, failed_at=None, cancelled_at=None)
 
     def due(self) -> Self:
-        """To be sent now and by nobody else at the moment, the longest overdue first."""
+        """To be sent now and not leased by another worker; the longest overdue first."""
         now = timezone.now()
         free = Q(leased_until=None) | Q(leased_until__lte=now)
         return self.waiting().filter(free, next_attempt_at__lte=now).order_by("next_attempt_at")
 
 
 class Notice(models.Model):
-    """Something that goes out to one receiver: there is one of each kind for a question, ever."""
+    """One notification for one receiver; at most one of each kind per question."""
 
     class Kind(models.TextChoices):
         ASKED = "asked", _("Asked")
@@ -179,7 +183,7 @@ class Notice(models.Model):
         MAIL = "mail", _("E-mail")
         WEBHOOK = "webhook", _("Webhook")
 
-    # What the receiver knows it by, however often it has to be sent.
+    # Sent to the receiver, the same at every attempt.
     id = models.CharField(max_length=32, primary_key=True, default=ids.new_notice_id, editable=False)
     kind = models.CharField(_("kind"), max_length=10, choices=Kind)
     channel = models.CharField(_("channel"), max_length=10, choices=Channel)
@@ -191,7 +195,7 @@ class Notice(models.Model):
         verbose_name=_("question"),
         db_index=False,
     )
-    # The receiver as a text, such as "push:12": it stays when the receiver is gone.
+    # The receiver as a text, such as "push:12": it remains when the receiver is deleted.
     target = models.CharField(_("target"), max_length=TARGET_LENGTH)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -209,8 +213,8 @@ class Notice(models.Model):
     )
     created_at = models.DateTimeField(_("created at"), default=timezone.now)
     due_at = models.DateTimeField(_("due at"))
-    # Begun, and of these ended without success: an attempt that did neither may have arrived before a process
-    # died on it.
+    # Attempts that began, and those that failed. An attempt whose process died counts as begun only, and may
+    # have arrived.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     failures = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(_("next attempt"))
@@ -218,7 +222,7 @@ class Notice(models.Model):
     sent_at = models.DateTimeField(_("sent at"), null=True)
     cancelled_at = models.DateTimeField(_("not needed since"), null=True)
     failed_at = models.DateTimeField(_("given up at"), null=True)
-    # Of the last attempt that failed; or why it was cancelled.
+    # The error of the last failed attempt, or why the notice was cancelled.
     last_error = models.CharField(_("last error"), max_length=ERROR_LENGTH, blank=True)
 
     objects = NoticeQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""What is kept of people: how they want the pages to be, and whether they have one open."""
+"""People: preferences for the pages, and presence."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rooms.models.rooms import Room
 
-# First and last name of Django's own user with the blank between them, and more than anybody reads.
+# First and last name of Django's own user model, with a space between them.
 PERSON_NAME_LENGTH = 301
 
 
@@ -31,7 +31,7 @@ class Preferences(models.Model):
 
 
 class Presence(models.Model):
-    """Somebody has a page of ours open: true until then unless renewed."""
+    """A lease: the person has a page open, until this time unless it is renewed."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_presence"

@@ -1,4 +1,4 @@
-"""Questions, their answers, and the endings of those that have no answer.
+"""Questions that agents ask: their state, and the queries for what is due.
 
 A question keeps the revision at which it was asked as its `position` in the timeline, the one at which it was
 settled, and the one of its latest change as its `revision`.
@@ -6,20 +6,20 @@ settled, and the one of its latest change as its `revision`.
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Self, TypedDict
+from typing import TYPE_CHECKING, Self, TypedDict
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
-from rooms.contract.care import Vote, decision
-from rooms.contract.payload import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
-from rooms.models.people import PERSON_NAME_LENGTH
-from rooms.models.rooms import KEY_LABEL_LENGTH, AgentKey, Room
+from rooms.contract.limits import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+from rooms.contract.votes import Vote, decision
+from rooms.models.rooms import AgentKey, Room
+
+if TYPE_CHECKING:
+    from rooms.models.answers import Answer
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):
@@ -34,33 +34,33 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         return self.select_related("room", "answer")
 
     def due(self, now: datetime) -> Self:
-        """Open and undecided past the deadline; the longest first."""
+        """Open and undecided past the deadline; the longest overdue first."""
         overdue = self.open().filter(expires_at__lte=now, held_until=None)
         return overdue.order_by("expires_at")
 
-    def ripe(self, now: datetime) -> Self:
-        """Decided, and nobody undid it in time; the longest first."""
+    def releasable(self, now: datetime) -> Self:
+        """Decided, and the undo window is over; the longest overdue first."""
         return self.open().filter(held_until__lte=now).order_by("held_until")
 
     def escalating(self, now: datetime) -> Self:
-        """Open for so long that managers are to be told; the longest first."""
+        """Unanswered for so long that managers have to be notified; the longest overdue first."""
         return self.open().filter(escalates_at__lte=now).order_by("escalates_at")
 
     def attended(self) -> Self:
         """Open, and counted in badges and inbox: an agent waits, or the question was asked a moment ago."""
-        # What is settled is not attended. Not asked for its status, so that SQLite uses the smaller index.
+        # Settled questions are never attended. Without a filter on the status SQLite uses the smaller index.
         return self.filter(is_attended=True)
 
     def unattended(self) -> Self:
-        """Open, but no agent waits: shown apart, and closed after the time that the room sets."""
+        """Open, but no agent waits: shown separately, and closed after the time that the room sets."""
         return self.open().filter(is_attended=False)
 
     def abandoned(self, now: datetime) -> Self:
-        """Shown as attended, but the lease ran out; the longest first."""
+        """Shown as attended, but the lease is over; the longest overdue first."""
         return self.attended().filter(waiting_until__lte=now).order_by("waiting_until")
 
     def stale(self, now: datetime) -> Self:
-        """No agent has waited for longer than the room allows, and no decision is held; the longest first."""
+        """No agent has waited for longer than the room allows, and no decision is held; the oldest first."""
         return self.open().filter(closes_at__lte=now, held_until=None).order_by("closes_at")
 
 
@@ -80,7 +80,7 @@ class EndedBy(TypedDict):
 
 
 class Ended(TypedDict):
-    """As it is stored with its question, and on the wire."""
+    """How a question ended, as it is stored and sent."""
 
     reason: str
     by: EndedBy | None
@@ -120,8 +120,8 @@ class Question(models.Model):
     context = models.JSONField(_("context"), default=dict)
     default_choices = models.JSONField(_("default choices"), null=True)
 
-    # Careful questions only: what care was asked for, who has voted what, until when a decision can still be
-    # undone, and when managers are told and everybody may answer. See `care.py`.
+    # Of careful questions: the care, the votes, until when a decision can be undone, and when managers are
+    # notified and all people of the room may decide. See `contract/care.py`.
     care = models.JSONField(_("care"), null=True)
     votes = models.JSONField(_("votes"), null=True)
     held_until = models.DateTimeField(_("held until"), null=True)
@@ -135,22 +135,22 @@ class Question(models.Model):
     settled_at = models.DateTimeField(_("settled at"), null=True)
     delivered_at = models.DateTimeField(_("delivered at"), null=True)
 
-    # The agent's presence is a lease: active until `waiting_until` unless renewed. `agent_active` is what
-    # the pages were told last, so that exactly one sweeper notices the change.
+    # The agent's presence is a lease (`lifecycle/leases.py`): active until `waiting_until` unless renewed.
+    # `agent_active` is what pages show, so that exactly one sweep announces the change.
     agent_active = models.BooleanField(default=False)
     waiting_until = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(_("last seen at"), null=True)
-    # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs a
-    # moment to begin to wait, and `waiting_until` is at first the end of that moment.
+    # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs
+    # some time until its first wait, and `waiting_until` is at first the end of that time.
     is_attended = models.BooleanField(default=False)
-    # When the question is closed unless an agent waits for it before; null while one does, or for never.
+    # When the question is closed unless an agent waits for it before; null while one waits, or for never.
     closes_at = models.DateTimeField(_("closes at"), null=True)
-    # Of an expired or withdrawn question: why it ended, and which person ended it.
+    # Of an expired or withdrawn question: why it ended, and the person who ended it.
     ended = models.JSONField(_("ended"), null=True)
 
     position = models.BigIntegerField()
     settled_position = models.BigIntegerField(null=True)
-    # When an open card last turned as a whole: its decision was held, or undone.
+    # The revision at which the card of an open question was last replaced: a decision was held or undone.
     turned_position = models.BigIntegerField(null=True)
     revision = models.BigIntegerField()
 
@@ -173,9 +173,9 @@ class Question(models.Model):
         indexes = (
             models.Index(fields=("room", "revision"), name="ask_bridge_q_replay"),
             models.Index(fields=("key", "asked_at"), name="ask_bridge_q_rate"),
-            # Complete, so that open questions are counted in the index alone, however many there are.
+            # Not partial, so that open questions are counted in the index alone, however many there are.
             models.Index(fields=("room", "status", "position"), name="ask_bridge_q_status"),
-            # The timeline has to step over no open question, however many there are.
+            # Without open questions, so that the timeline does not have to skip them.
             models.Index(
                 fields=("room", "position"),
                 condition=Q(settled_position__isnull=False),
@@ -183,7 +183,7 @@ class Question(models.Model):
             ),
             models.Index(
                 fields=("expires_at",),
-                # Only what has a deadline: PostgreSQL would else look for any open question in it.
+                # Only with a deadline: PostgreSQL would else use it to find any open question.
                 condition=Q(status="open", expires_at__isnull=False),
                 name="ask_bridge_q_due",
             ),
@@ -192,7 +192,7 @@ class Question(models.Model):
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_lease",
             ),
-            # Badges are counted in it, however many open questions no agent waits for.
+            # Counts badges, however many open questions have no waiting agent.
             models.Index(
                 fields=("room",),
                 condition=Q(is_attended=True),
@@ -203,7 +203,7 @@ class Question(models.Model):
                 condition=Q(status="open", closes_at__isnull=False),
                 name="ask_bridge_q_closes",
             ),
-            # A held poll or event stream waits for the open questions of its key.
+            # A long-poll or event stream waits for the open questions of its key.
             models.Index(
                 fields=("key", "asked_at"),
                 condition=Q(status="open"),
@@ -230,7 +230,7 @@ class Question(models.Model):
 
     @property
     def is_overdue(self) -> bool:
-        """Open and undecided past the deadline: whatever comes now is late."""
+        """Open and undecided past the deadline: an answer is too late."""
         return (
             self.is_open
             and self.expires_at is not None
@@ -240,18 +240,18 @@ class Question(models.Model):
 
     @property
     def is_held(self) -> bool:
-        """Decided, but not told to the agent yet: it can still be undone."""
+        """Decided, but in its undo window: the agent does not have the answer yet."""
         return self.is_open and self.held_until is not None
 
     @property
     def was_escalated(self) -> bool:
-        """Whether it was unanswered for so long that managers were told, and everybody may decide."""
+        """Whether it was unanswered for so long that managers were notified, and all may decide."""
         wanted = (self.care or {}).get("escalate_seconds")
         return wanted is not None and self.escalates_at is None
 
     @property
     def decided_by(self) -> list[Vote]:
-        """Of a decision by votes those who made it up, the one that decided last."""
+        """The votes that made the decision; the deciding one is the last."""
         answer = None if self.is_open else self.answer_or_none
         by_people = answer is not None and answer.username and answer.choices
         is_decided = self.is_held or by_people
@@ -263,10 +263,10 @@ class Question(models.Model):
 
     @property
     def why_ended(self) -> Ended | None:
-        """Why the question ended without a decision of a person; None while open, answered or declined."""
+        """Why the question ended without a person's decision; None while open, answered or declined."""
         if self.ended:
             return self.ended
-        # Older rows do not say it: then only a deadline or the agent is left.
+        # Older rows have no reason; then it can only be the deadline or the agent.
         reasons = {self.Status.EXPIRED: EndReason.DEADLINE, self.Status.WITHDRAWN: EndReason.AGENT}
         reason = reasons.get(self.Status(self.status))
         return Ended(reason=reason, by=None) if reason else None
@@ -274,92 +274,3 @@ class Question(models.Model):
     @property
     def answer_or_none(self) -> "Answer | None":
         return getattr(self, "answer", None)
-
-
-class Answer(models.Model):
-    """What was decided for all prompts of one question: at most one per question, ever."""
-
-    class Via(models.TextChoices):
-        WEB = "web", _("Web")
-        TERMINAL = "terminal", _("Terminal")
-        API = "api", _("API")
-        DEFAULT = "default", _("Default")
-
-    id = models.CharField(max_length=32, primary_key=True, default=ids.new_answer_id, editable=False)
-    question = models.OneToOneField(
-        Question, models.CASCADE, related_name="answer", verbose_name=_("question")
-    )
-    room = models.ForeignKey(
-        Room, models.CASCADE, related_name="answers", verbose_name=_("room"), db_index=False
-    )
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.SET_NULL,
-        null=True,
-        related_name="ask_bridge_answers",
-        verbose_name=_("user"),
-        db_index=False,
-    )
-    # As they were then: history keeps its names when people marry, leave or are deleted.
-    username = models.CharField(_("username"), max_length=254, blank=True)
-    person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
-    via = models.CharField(_("via"), max_length=10, choices=Via)
-    # The label of the key that passed it on, as it was then: from the terminal, or for the person named here.
-    through = models.CharField(_("through"), max_length=KEY_LABEL_LENGTH, blank=True)
-    choices = models.JSONField(_("choices"), default=list)
-    # Why the question was skipped, or what the person asks back instead of choosing.
-    reason = models.TextField(_("reason"), blank=True)
-    asks_back = models.BooleanField(_("asks back"), default=False)
-    answered_at = models.DateTimeField(_("answered at"), default=timezone.now)
-    position = models.BigIntegerField()
-
-    class Meta:
-        verbose_name = _("answer")
-        verbose_name_plural = _("answers")
-        ordering = ("room_id", "position")
-        indexes = (
-            models.Index(fields=("room", "position"), name="ask_bridge_a_timeline"),
-            models.Index(fields=("user", "answered_at"), name="ask_bridge_a_rate"),
-        )
-        constraints = (
-            models.CheckConstraint(
-                condition=Q(via__in=("web", "terminal", "api", "default")),
-                name="ask_bridge_answer_via",
-            ),
-        )
-
-    def __str__(self) -> str:
-        return gettext("Answer to %(question)s") % {"question": self.question_id}
-
-
-class Ending(models.Model):
-    """The end of a question that has no answer: an entry of the timeline, so that a poll for it ends."""
-
-    class SenderType(models.TextChoices):
-        HUMAN = "human", _("Human")
-        AGENT = "agent", _("Agent")
-        SYSTEM = "system", _("System")
-
-    id = models.CharField(max_length=32, primary_key=True, default=ids.new_ending_id, editable=False)
-    question = models.OneToOneField(
-        Question, models.CASCADE, related_name="ending", verbose_name=_("question")
-    )
-    room = models.ForeignKey(
-        Room, models.CASCADE, related_name="endings", verbose_name=_("room"), db_index=False
-    )
-    # Who ended it, as they were called then; empty where no name is known.
-    sender = models.CharField(_("sender"), max_length=PERSON_NAME_LENGTH, blank=True)
-    sender_type = models.CharField(_("sender type"), max_length=10, choices=SenderType)
-    ended_at = models.DateTimeField(_("ended at"), default=timezone.now)
-    position = models.BigIntegerField()
-
-    class Meta:
-        verbose_name = _("ending")
-        verbose_name_plural = _("endings")
-        ordering = ("room_id", "position")
-        constraints = (
-            models.UniqueConstraint(fields=("room", "position"), name="ask_bridge_ending_position"),
-        )
-
-    def __str__(self) -> str:
-        return gettext("End of %(question)s") % {"question": self.question_id}

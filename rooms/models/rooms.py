@@ -1,4 +1,4 @@
-"""Where a team meets its agents: rooms, their members, and the keys of their agents."""
+"""Rooms, their members, and the keys of their agents."""
 
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ class RoomQuerySet(models.QuerySet["Room"]):
 
 
 DEFAULT_CLOSE_AFTER_SECONDS = 24 * 3600
-# From the shortest break of an agent to "never"; null is never.
+# Null means never.
 CLOSE_AFTER_CHOICES = (
     (600, _("10 minutes")),
     (1800, _("30 minutes")),
@@ -44,7 +44,7 @@ class Room(models.Model):
         default=False,
         help_text=_("Every signed-in user may see and answer. Otherwise only the members below."),
     )
-    # What care every question of the room gets at least; see `care.py`.
+    # The least care of every question of the room; see `contract/care.py`.
     care = models.JSONField(_("care"), null=True, blank=True)
     close_after_seconds = models.PositiveIntegerField(
         _("close a question when no agent has waited for it for"),
@@ -58,7 +58,7 @@ class Room(models.Model):
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
     revision = models.BigIntegerField(default=0, editable=False)
     changed_at = models.DateTimeField(_("last activity"), default=timezone.now, editable=False)
-    # The digests of the room's last two audit entries: the next one names the last. See `audit.py`.
+    # The digests of the room's last two audit entries; the next entry refers to the last. See `audit.py`.
     audit_head = models.CharField(max_length=64, blank=True, editable=False)
     audit_previous = models.CharField(max_length=64, blank=True, editable=False)
 
@@ -73,11 +73,11 @@ class Room(models.Model):
         return self.name
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Leave alone what every change in the room moves on, while an instance of it is in memory."""
+        """Skip the fields that every change in the room moves on: an instance in memory has old values."""
         if not self._state.adding and not args and not options.keys() & {"update_fields", "force_insert"}:
-            moving = {"id", "revision", "audit_head", "audit_previous"}
+            counters = {"id", "revision", "audit_head", "audit_previous"}
             loaded = {field.name for field in self._meta.concrete_fields if field.attname in self.__dict__}
-            options["update_fields"] = loaded - moving
+            options["update_fields"] = loaded - counters
         super().save(*args, **options)
 
 
@@ -110,7 +110,7 @@ class Membership(models.Model):
         return gettext("%(user)s in %(room)s") % {"user": self.user, "room": self.room}
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Together with its audit entry, or not at all."""
+        """Save in one transaction with the audit entry."""
         with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
             super().save(*args, **options)
 
@@ -130,11 +130,11 @@ class AgentKey(models.Model):
     room = models.ForeignKey(Room, models.CASCADE, related_name="keys", verbose_name=_("room"))
     label = models.CharField(_("label"), max_length=KEY_LABEL_LENGTH)
     lookup = models.CharField(max_length=16, unique=True, editable=False)
-    # How many asks named people whom the room does not know, in the minute that began then.
+    # How many asks named unknown people, in the minute that began at `refused_names_since`.
     refused_names = models.PositiveIntegerField(default=0, editable=False)
     refused_names_since = models.DateTimeField(null=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
-    # Set when the key is made and never changed; see `scopes.py`.
+    # Set when the key is created and never changed; see `contract/scopes.py`.
     scopes = models.JSONField(_("scopes"), default=default_scopes)
     # The lookup of the first key of a series of rotations: all keys of the series belong to one agent.
     lineage = models.CharField(max_length=16, editable=False)

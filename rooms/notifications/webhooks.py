@@ -8,7 +8,7 @@ from typing import Any
 
 from rooms import audit
 from rooms.audit import Action
-from rooms.crypto import CannotUnlock, lock, relock, unlock
+from rooms.crypto import CannotDecrypt, decrypt, encrypt, re_encrypt
 from rooms.db.transactions import writing
 from rooms.lifecycle import Person
 from rooms.models import Notice, Room, Webhook
@@ -36,8 +36,8 @@ def add(room: Room, by: Person | None, *, url: str, **fields: Any) -> tuple[Webh
         room=room,
         created_by_id=by.pk if by else None,
         host=parts.netloc,
-        locked_address=lock(PURPOSE, url),
-        locked_secret=lock(PURPOSE, secret),
+        locked_address=encrypt(PURPOSE, url),
+        locked_secret=encrypt(PURPOSE, secret),
         **fields,
     )
     record(Action.WEBHOOK_ADDED, webhook, by)
@@ -65,8 +65,8 @@ def record(action: Action, webhook: Webhook, by: Person | None, **details: Any) 
 
 
 def url_and_secret(webhook: Webhook) -> tuple[str, str]:
-    """Decrypted; CannotUnlock if they were encrypted with a SECRET_KEY that is not known any more."""
-    return unlock(PURPOSE, webhook.locked_address), unlock(PURPOSE, webhook.locked_secret)
+    """Decrypted; CannotDecrypt if they were encrypted with a SECRET_KEY that is not known any more."""
+    return decrypt(PURPOSE, webhook.locked_address), decrypt(PURPOSE, webhook.locked_secret)
 
 
 @writing()
@@ -75,9 +75,9 @@ def relock_all() -> tuple[int, int]:
     renewed = lost = 0
     for webhook in Webhook.objects.select_for_update():
         try:
-            webhook.locked_address = relock(PURPOSE, webhook.locked_address)
-            webhook.locked_secret = relock(PURPOSE, webhook.locked_secret)
-        except CannotUnlock:
+            webhook.locked_address = re_encrypt(PURPOSE, webhook.locked_address)
+            webhook.locked_secret = re_encrypt(PURPOSE, webhook.locked_secret)
+        except CannotDecrypt:
             lost += 1
             continue
         webhook.save(update_fields=["locked_address", "locked_secret"])

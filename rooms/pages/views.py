@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from rooms import access, lifecycle, timeline
 from rooms.access import locks, rate_limits
 from rooms.contract import ids
+from rooms.contract.choices import check_reply
 from rooms.contract.forms import (
     Draft,
     MessageForm,
@@ -25,7 +26,7 @@ from rooms.contract.forms import (
     read_nonce,
     read_reply,
 )
-from rooms.contract.payload import check_reply, parse_prompts
+from rooms.contract.prompts import parse_prompts
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.history import views as history_views
 from rooms.live.hub import hub

@@ -1,4 +1,4 @@
-"""How each person wants the pages to behave; who never chose has the defaults and no row."""
+"""Preferences of each person for the pages; defaults, and no row, before they save any."""
 
 from collections.abc import Collection
 
@@ -8,14 +8,14 @@ from rooms.models import Preferences, Room
 
 
 def preferences_of(user: Person) -> Preferences:
-    """The person's preferences, in one query; not saved where they never chose."""
+    """The person's preferences, in one query; an unsaved instance if they have none."""
     return Preferences.objects.filter(pk=user.pk).first() or Preferences(pk=user.pk)
 
 
 def muted_room_ids(chosen: Preferences) -> set[int]:
-    """The rooms that must not call for this person's attention."""
+    """The rooms that this person muted."""
     if chosen._state.adding:
-        return set()  # nothing was ever saved: spare the query
+        return set()  # never saved: no query needed
     muted = Preferences.muted_rooms.through.objects.filter(preferences=chosen)
     return set(muted.values_list("room_id", flat=True))
 
@@ -30,7 +30,7 @@ def save(
     rooms: Collection[Room],
     muted_slugs: Collection[str],
 ) -> None:
-    """Keep what the person chose. Rooms that were not on offer, such as archived ones, stay as they are."""
+    """Save the preferences. Rooms that the form did not show, such as archived ones, stay as they are."""
     switches = {"always_submit": always_submit, "keyboard": keyboard, "notify": notify}
     saved, _ = Preferences.objects.update_or_create(pk=user.pk, defaults=switches)
     saved.muted_rooms.add(*(room for room in rooms if room.slug in muted_slugs))
@@ -38,7 +38,7 @@ def save(
 
 
 def mute(user: Person, room: Room, is_muted: bool) -> None:
-    """Let the room call for this person's attention no more, or again."""
+    """Mute the room for this person, or unmute it."""
     saved, _ = Preferences.objects.get_or_create(pk=user.pk)
     if is_muted:
         saved.muted_rooms.add(room)

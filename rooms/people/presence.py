@@ -1,7 +1,7 @@
-"""Who has a page open: they would see a question at once, and everybody in their rooms may know.
+"""Presence: who has a page open, as pages show it and notifications use it.
 
-Every process renews its own viewers in one statement; a process that dies takes nobody with it for longer
-than the lease.
+It is a lease. Every process renews its own viewers in one statement; if a process dies, its viewers count as
+present until their leases end.
 """
 
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from rooms.lifecycle import name_of
 from rooms.models import Membership, Presence, Room
 from rooms.permissions import Permissions, permissions
 
-# Who closed the last page is gone from the lists this much later; a reload must not flicker.
+# How long a person counts as present after the last renewal; a reload must not flicker.
 PRESENT_SECONDS = 15
 
 
@@ -33,7 +33,7 @@ def renew(user_ids: Collection[Any]) -> None:
 
 
 def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
-    """The names of those who have a page open and may see the room, for each of these rooms."""
+    """For each of these rooms the names of the people who have a page open and may see the room."""
     present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
     people = {user.pk: user for user in present if user.is_active}
     names = {user_id: name_of(user) for user_id, user in people.items()}
@@ -42,13 +42,13 @@ def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
 
 
 def insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
-    """Which of these people see each of these rooms, whoever makes the rules."""
+    """Which of these people may see each of these rooms, by the rules of the app or of the portal."""
     rules = permissions()
     return _insiders(rooms, people) if rules.knows_by_membership else _insiders_by(rules, rooms, people)
 
 
 def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
-    """Who sees each room by our own rules, in one query however many they are."""
+    """Who may see each room by the default rules, in one query."""
     superusers = {user_id for user_id, user in people.items() if getattr(user, "is_superuser", False)}
     insiders = {room.pk: set(people) if room.is_open else set(superusers) for room in rooms}
     members = Membership.objects.filter(user__in=people, room__in=rooms)
@@ -58,7 +58,7 @@ def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[
 
 
 def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
-    """Who sees each room by the portal's rules, which know one person at a time."""
+    """Who may see each room by the portal's rules, in one query per person."""
     insiders: dict[int, set[Any]] = {room.pk: set() for room in rooms}
     shown = Room.objects.filter(pk__in=insiders)
     for user_id, user in people.items():
@@ -68,7 +68,7 @@ def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, 
 
 
 def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:
-    """Renew this process's people and see who is in these rooms, theirs and others."""
+    """Renew the people of this process, and read who is present in these rooms, in any process."""
     renew(user_ids)
     rooms = list(Room.objects.filter(pk__in=room_ids))
     people = people_in(rooms)

@@ -19,9 +19,12 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import get_text_list
 from django.utils.translation import get_language, gettext
 
-from rooms.contract.care import Care, First, Lock, Vote, care_of, decided_choices
+from rooms.contract.care import Care, First, care_of
+from rooms.contract.choices import Choice, parse_choices
 from rooms.contract.forms import Draft, other_field
-from rooms.contract.payload import Choice, Option, Prompt, parse_choices, parse_prompts
+from rooms.contract.prompts import Option, Prompt, parse_prompts
+from rooms.contract.restrictions import Lock
+from rooms.contract.votes import Vote, decided_choices
 from rooms.models import Answer, EndReason, Message, Question
 from rooms.rendering import markup
 

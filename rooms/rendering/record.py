@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
-from rooms.contract.care import cast_at
-from rooms.contract.payload import parse_prompts
+from rooms.contract.prompts import parse_prompts
+from rooms.contract.votes import cast_at
 from rooms.rendering.cards import Card, in_words, voter
 from rooms.rendering.humanize import duration
 

@@ -1,8 +1,8 @@
-"""Those who follow every room in the background, from change to change: history, memory, notifications.
+"""Change feed of all rooms for background readers: history, memory, notifications.
 
-A reader has a bookmark in each room. It reads the questions that changed after it, as they are now, does its
-work, and moves the bookmark in the transaction that writes the outcome: so each change is taken once, however
-many processes read and wherever one is killed. Asking and answering wait for none of it.
+A reader has a bookmark in each room. It reads the questions that changed after it, as they are now, and moves
+the bookmark in the transaction that writes its results: so each change is taken once, however many processes
+read, and also if one is killed. Asking and answering do not wait for readers.
 """
 
 import time
@@ -17,9 +17,9 @@ from rooms.db.compiled import Select, Update
 from rooms.db.transactions import alias, writing
 from rooms.models import Bookmark, Question, QuestionQuerySet, Room
 
-# Few enough that nobody who clicks meanwhile waits long for their turn to write.
+# Few enough that a click does not wait long for the write lock.
 BATCH = 100
-# Between two rooms: whoever clicks meanwhile waits for a thread that only computes.
+# A pause between two rooms: it releases the GIL, so that threads that serve a click can run.
 STEP_ASIDE_SECONDS = 0.002
 
 MOVE = Update(lambda id, read_from: Bookmark.objects.filter(pk=id, revision=read_from), "revision")
@@ -27,7 +27,7 @@ MOVE = Update(lambda id, read_from: Bookmark.objects.filter(pk=id, revision=read
 
 @dataclass(frozen=True)
 class News:
-    """What is new in one room since a reader was there."""
+    """The changes of one room since the bookmark of a reader."""
 
     room: Room
     _read_from: int
@@ -36,23 +36,23 @@ class News:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is more than one batch of it."""
+        """Whether there are more changes than one batch."""
         return self._read_to < self.room.revision
 
     def questions(self, select: "Select[Question]") -> list[Question]:
-        """A batch of those that changed: what this reader has a use for, selected from `changed`."""
+        """The changed questions of this batch that the reader selects from `changed`."""
         return select.all(room=self.room.pk, after=self._read_from, to=self._read_to)
 
     @property
     def asked(self) -> QuestionQuerySet:
-        """All that were asked since and are still open, oldest first: each once, whatever changes later."""
+        """All questions that were asked since and are still open, oldest first; each in one batch only."""
         asked = Question.objects.filter(
             room=self.room, position__gt=self._read_from, position__lte=self.room.revision
         )
         return asked.open().order_by("position")
 
     def take(self, up_to: int | None = None, write: Callable[[], None] = lambda: None) -> bool:
-        """Write what came of them, or of all up to a revision; False if another process was first."""
+        """Move the bookmark and `write` in one transaction; False if another process moved it before."""
         with writing():
             moved = MOVE.run(
                 id=self._bookmark_id,
@@ -74,7 +74,7 @@ def changed(room: Any, after: Any, to: Any) -> QuestionQuerySet:
 
 
 def news_for(reader: str) -> Iterator[News]:
-    """What is new for this reader: at most one batch for each room that has any."""
+    """The changes for this reader: at most one batch for each room that has any."""
     behind = Room.objects.annotate(
         mark=FilteredRelation("bookmarks", condition=Q(bookmarks__reader=reader)),
         mark_id=F("mark__pk"),
@@ -86,7 +86,7 @@ def news_for(reader: str) -> Iterator[News]:
             with writing():
                 bookmark, _ = Bookmark.objects.get_or_create(reader=reader, room=room)
             bookmark_id, read_from = bookmark.pk, bookmark.revision
-        # Up to the revision that the room had when it was read: what changes meanwhile is news again.
+        # Up to the revision at which the room was read; later changes are in the next batch.
         news = News(room, read_from, room.revision, bookmark_id)
         if room.revision - read_from > BATCH:
             new = changed(room, read_from, room.revision)

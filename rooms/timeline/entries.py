@@ -1,7 +1,7 @@
-"""A room's questions, answers, endings and messages in one order: the order in which they were committed.
+"""Entries of a room's timeline: questions, answers, endings and messages in the order of their commits.
 
-Each has a `position`, the room's revision at which it came to be, so four short index reads merge into a
-page of the timeline however long the room's past is.
+Each has a `position`, the room's revision at which it was created. So a page of the timeline is merged from
+four short index reads, however long the room's history is.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from rooms.models import Answer, Ending, Message, Question, Room
 
 Entry = Question | Answer | Ending | Message
 
-# After so many missed changes a page is quicker to load anew than to repair.
+# With more missed changes it is faster to reload the page than to send them.
 REPLAY_LIMIT = 300
 
-# What every change of a room that somebody watches begins with.
+# The first queries after each change of a room that is open in a browser.
 CHANGED_QUESTIONS = Select(
     lambda room, revision: (
         Question.objects.with_answer()
@@ -44,7 +44,7 @@ class Changes:
     messages: list[Message]
 
 
-# The bookmark before the first entry, for whoever begins to listen in an empty room.
+# The cursor before the first entry, for agents that begin to listen in an empty room.
 START = "start"
 
 
@@ -58,11 +58,11 @@ def last_entry(room: Room) -> tuple[str, int]:
 
 
 def position_of(room: Room, entry_id: str) -> int:
-    """Where an entry stands, by its id."""
+    """The position of the entry with this id, or UnknownEntry."""
     if entry_id == START:
         return 0
     models: dict[str, type[Entry]] = {"q_": Question, "a_": Answer, "x_": Ending, "m_": Message}
-    # PostgreSQL takes no NUL, not even to look for it.
+    # PostgreSQL refuses NUL characters, also in a query.
     model: Any = None if "\x00" in entry_id else models.get(entry_id[:2])
     position = (
         model and model.objects.filter(room=room, pk=entry_id).values_list("position", flat=True).first()
@@ -73,7 +73,7 @@ def position_of(room: Room, entry_id: str) -> int:
 
 
 def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
-    """Oldest first: what agents read, answers and endings included."""
+    """Entries for agents, oldest first, answers and endings included."""
     after = {"room": room, "position__gt": position, "position__lte": _revision_of(room.pk)}
     entries: list[Entry] = [
         *Question.objects.with_answer().filter(**after).order_by("position")[:limit],
@@ -85,7 +85,7 @@ def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
 
 
 def results_for(key_id: int, entries: Sequence[Entry]) -> list[str]:
-    """The questions of this key whose results are among the entries, as far as they are not delivered yet."""
+    """The questions of this key whose results are among the entries and were not delivered before."""
     responses = [entry.question for entry in entries if isinstance(entry, Answer | Ending)]
     return [
         question.pk for question in responses if question.key_id == key_id and question.delivered_at is None
@@ -95,9 +95,9 @@ def results_for(key_id: int, entries: Sequence[Entry]) -> list[str]:
 def page_before(
     room: Room, position: int | None, revision: int, limit: int
 ) -> tuple[list[Question | Message], int | None]:
-    """Newest first, what a page shows below its open questions, and where the next page begins.
+    """What a page shows below its open questions, newest first, and where the next page begins.
 
-    What was settled after `revision` stands among the open questions of that page and is left out here.
+    Questions that were settled after `revision` are among the open ones of that page, and left out here.
     """
     before = {"room": room, **({} if position is None else {"position__lt": position})}
     settled = Question.objects.with_answer().filter(**before, settled_position__lte=revision)
@@ -111,23 +111,25 @@ def page_before(
 
 
 def _revision_of(room_id: int) -> int:
-    """Read before the entries: what has this revision or an earlier one is there for every later read.
+    """The room's revision, read before the entries: all entries up to it are visible to later reads.
 
-    Commits go on between the reads, so whatever is newer has to wait for the next look. Else a cursor
-    would jump over a message that came after the messages were read and before the questions were.
+    Other transactions commit between the reads, so newer entries have to wait for the next call. Otherwise a
+    cursor could skip a message that was committed after the messages were read and before the questions were.
     """
     return Room.objects.values_list("revision", flat=True).get(pk=room_id)
 
 
 def changes_after(room: Room, revision: int) -> Changes | None:
-    """Everything that changed later, up to the revision at which the room was read; None for too much of it,
-    or for a revision that is yet to come."""
+    """All changes after `revision`, up to the one at which the room was read.
+
+    None if there are more than REPLAY_LIMIT, or if the room does not have this revision yet.
+    """
     if revision > room.revision:
         return None
     if revision == room.revision:
         return Changes([], [])
-    # Not capped: a question that changes between the two reads has only its newest revision, and left out
-    # now it would not be new any more the next time.
+    # Questions are read without an upper bound: a new one that changes between the two reads has only its
+    # newest revision, and the next call would not take it for a new one.
     changes = Changes(
         CHANGED_QUESTIONS.all(room=room.pk, revision=revision),
         NEW_MESSAGES.all(room=room.pk, after=revision, until=room.revision),
@@ -136,7 +138,7 @@ def changes_after(room: Room, revision: int) -> Changes | None:
 
 
 def in_groups(entries: Sequence[Question | Message]) -> list[list[Question | Message]]:
-    """Neighbouring log lines of one sender together, everything else on its own."""
+    """Groups of neighbouring log lines of one sender; every other entry is a group of its own."""
 
     def group(entry: Question | Message) -> object:
         is_log = isinstance(entry, Message) and entry.kind == Message.Kind.LOG

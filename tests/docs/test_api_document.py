@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from rooms.api import openapi
-from rooms.contract import payload
+from rooms.contract import limits
 from tests.docs.reader import Reader, examples, masked
 from tests.harness.sites import ROOT
 
@@ -69,8 +69,8 @@ def test_document_has_the_limits_of_the_code() -> None:
     counts = [schemas["Ask"]["properties"]["questions"], schemas["Prompt"]["properties"]["options"]]
     assert numbers == [
         *(count[bound] for count in counts for bound in ("minItems", "maxItems")),
-        *(payload.QUESTION_LENGTH, payload.LABEL_LENGTH, payload.DESCRIPTION_LENGTH, payload.PREVIEW_LENGTH),
-        *(payload.CONTEXT_LENGTH, payload.FREE_TEXT_LENGTH, payload.AGENT_NAME_LENGTH),
+        *(limits.QUESTION_LENGTH, limits.LABEL_LENGTH, limits.DESCRIPTION_LENGTH, limits.PREVIEW_LENGTH),
+        *(limits.CONTEXT_LENGTH, limits.FREE_TEXT_LENGTH, limits.AGENT_NAME_LENGTH),
     ]
-    assert f"over {payload.BODY_LIMIT // 1024} KiB" in DOCUMENT
-    assert f"{payload.LONGEST_WAIT_SECONDS} seconds at most" in DOCUMENT
+    assert f"over {limits.BODY_LIMIT // 1024} KiB" in DOCUMENT
+    assert f"{limits.LONGEST_WAIT_SECONDS} seconds at most" in DOCUMENT

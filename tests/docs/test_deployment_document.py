@@ -17,7 +17,7 @@ from bridge import logs
 from bridge.handler import THREADS
 from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
 from rooms.conf import DEFAULTS
-from rooms.contract.payload import BODY_LIMIT, LONGEST_WAIT_SECONDS
+from rooms.contract.limits import BODY_LIMIT, LONGEST_WAIT_SECONDS
 from rooms.live import metrics
 from rooms.live.exchange import COMMENT_SECONDS
 from tests.harness.sites import ROOT

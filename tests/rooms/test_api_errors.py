@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rooms import access, lifecycle
-from rooms.contract.payload import BODY_LIMIT
+from rooms.contract.limits import BODY_LIMIT
 from rooms.models import AgentKey, Message, Question, Room
 
 DOCUMENTED = {

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from rooms import lifecycle
-from rooms.contract.payload import FREE_TEXT_LENGTH
+from rooms.contract.limits import FREE_TEXT_LENGTH
 from rooms.contract.types import InvalidPayload
 from rooms.models import Answer, Question
 

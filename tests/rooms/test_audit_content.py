@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from rooms import access, audit, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.crypto import seal
+from rooms.crypto import keyed_hash
 from rooms.management.commands.verify_audit import Chains
 from rooms.models import AgentKey, Answer, AuditEntry, Question, Room
 from tests.rooms.conftest import ASK
@@ -280,7 +280,7 @@ def test_older_entries_are_well_and_the_command_says_from_when_on_content_is_cov
     old.get_model("ask_bridge", "Question").objects.create(id="q_old", position=1, **common)
     entries = old.get_model("ask_bridge", "AuditEntry").objects
     entry = entries.model(room="ops", action="asked", actor_type="agent", subject="q_old")
-    entry.digest = seal(audit.PURPOSE, audit.sealed_text(entry))
+    entry.digest = keyed_hash(audit.PURPOSE, audit.hashed_text(entry))
     entry.save()
 
     migrate("0015_audit_content")

@@ -55,8 +55,8 @@ def test_short_forms_mean_the_long_ones() -> None:
     [
         ({"undo_second": 5}, "undo_second", "is not known here"),
         ({"first": {"person": "ana"}}, "first.person", "is not known here"),
-        ({"first": {}}, "first", "names nobody: give people, a role, or both"),
-        ({"first": ["ana", "ana"]}, "first.people", "names somebody twice"),
+        ({"first": {}}, "first", "is empty: give people, a role, or both"),
+        ({"first": ["ana", "ana"]}, "first.people", "names a person twice"),
         ({"first": [f"u{n}" for n in range(21)]}, "first.people", "names 21 people, 20 are allowed"),
         ({"first": {"role": "boss"}}, "first.role", "input should be 'manager' or 'member'"),
         ({"votes": 1}, "votes.needed", "must be at least 2"),
@@ -86,32 +86,32 @@ def test_agent_can_ask_for_more_care_than_its_room_never_for_less() -> None:
             "escalate_seconds": 1,
         },
     )
-    both = care.together(room, asked)
+    both = care.combined(room, asked)
     assert both is not None
     assert both.votes == parse(care.Votes, {"needed": 3})
     assert (both.undo_seconds, both.escalate_seconds) == (20, 60)
     assert both.first == room.first
-    more = care.together(parse(Care, {"votes": 2}), parse(Care, {"votes": 4, "undo_seconds": 5}))
+    more = care.combined(parse(Care, {"votes": 2}), parse(Care, {"votes": 4, "undo_seconds": 5}))
     assert more is not None
     assert (more.votes_needed, more.undo_seconds) == (4, 5)
 
 
 def test_who_is_asked_first_does_not_keep_a_question_for_ever() -> None:
-    asked = care.together(None, parse(Care, {"first": "ana"}))
+    asked = care.combined(None, parse(Care, {"first": "ana"}))
     assert asked is not None
     assert asked.escalate_seconds == care.ESCALATION_SECONDS
 
 
 def test_only_people_with_a_vote_are_asked_first() -> None:
     votes = {"votes": {"needed": 2, "of": ["ben", "cy"]}}
-    both = care.together(parse(Care, {"first": "ana"}), parse(Care, votes))
+    both = care.combined(parse(Care, {"first": "ana"}), parse(Care, votes))
     assert both is not None
     assert (both.first, both.votes_needed) == (None, 2)
 
 
 def test_no_care_is_none() -> None:
-    assert care.together(None, None) is None
-    assert care.together(None, parse(Care, {})) is None
+    assert care.combined(None, None) is None
+    assert care.combined(None, parse(Care, {})) is None
 
 
 def test_care_of_the_room_is_for_each_of_its_questions(room: Room, ask: Ask) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rooms import lifecycle
 from rooms.access import locks
 from rooms.access.locks import standing_of
-from rooms.contract.care import Lock
+from rooms.contract.restrictions import Lock
 from rooms.live import events as frames
 from rooms.models import Membership, Question, Room
 from rooms.permissions import Permissions

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from rooms.contract.care import Vote, decided_choices
 from rooms.contract.payload import NewMessage, parse_ask
 from rooms.contract.types import InvalidPayload, parse
-from rooms.lifecycle.people import name_of
+from rooms.contract.votes import Vote, decided_choices
+from rooms.lifecycle.actors import name_of
 
 
 def ask(*labels: str, header: str = "", agent: str = "agent") -> Any:

@@ -6,7 +6,7 @@ from time import thread_time
 
 import pytest
 
-from rooms.contract.payload import MESSAGE_LENGTH
+from rooms.contract.limits import MESSAGE_LENGTH
 from rooms.rendering import markup
 
 

@@ -5,16 +5,10 @@ from typing import Any
 
 import pytest
 
-from rooms.contract.payload import (
-    MESSAGE_LENGTH,
-    Choice,
-    NewMessage,
-    Prompt,
-    ReportedAnswer,
-    check_choices,
-    parse_ask,
-    parse_prompts,
-)
+from rooms.contract.choices import Choice, check_choices
+from rooms.contract.limits import MESSAGE_LENGTH
+from rooms.contract.payload import NewMessage, ReportedAnswer, parse_ask
+from rooms.contract.prompts import Prompt, parse_prompts
 from rooms.contract.types import FieldError, InvalidPayload, parse
 
 COLOURS = Prompt.model_validate(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooms.contract import shapes
-from rooms.contract.payload import Ask, NewMessage, ReportedAnswer, parse_ask
+from rooms.contract.asks import Ask
+from rooms.contract.payload import NewMessage, ReportedAnswer, parse_ask
 from rooms.contract.types import InvalidPayload, parse
 
 # Half surrogate pairs included: JSON can spell them.

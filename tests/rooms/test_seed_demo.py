@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from rooms import access, lifecycle, timeline
 from rooms.audit import Action
-from rooms.contract.payload import check_choices, parse_ask, parse_prompts
+from rooms.contract.choices import check_choices
+from rooms.contract.payload import parse_ask
+from rooms.contract.prompts import parse_prompts
 from rooms.live import events
 from rooms.management import demo, demo_texts
 from rooms.models import Answer, AuditEntry, Ending, Message, Question, Room

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from rooms.contract.asks import Ask
 from rooms.contract.payload import parse_ask
-from rooms.contract.shapes import to_canonical
+from rooms.contract.prompts import Option, Prompt
+from rooms.contract.shapes import OBJECT_FIELDS, to_canonical
 from rooms.contract.types import InvalidPayload
 
 OPTIONS = [{"label": "Red"}, {"label": "Blue"}]
@@ -133,3 +135,31 @@ def test_a_null_is_as_good_as_nothing() -> None:
     prompt = {"question": "Which?", "header": None, "multiSelect": None, "options": ["A", "B"]}
     body = {"questions": [prompt], "agent": None, "context": None, "default": None, "session_id": None}
     assert parse_ask(body) == parse_ask({"questions": [{"question": "Which?", "options": ["A", "B"]}]})
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda ask: ask, lambda ask: {**ask, "tool_input": {"questions": [PROMPT]}}]
+)
+def test_every_field_of_the_ask_arrives(wrap: Any) -> None:
+    sent = {name: f"value of {name}" for name in Ask.model_fields if name != "questions"}
+    canonical = to_canonical(wrap(sent))
+    assert isinstance(canonical, dict)
+    assert {name: canonical.get(name) for name in sent} == sent
+
+
+def test_every_field_of_a_prompt_and_of_an_option_arrives() -> None:
+    option = {name: f"value of {name}" for name in Option.model_fields}
+    names = {*Prompt.model_fields, *Prompt.model_json_schema()["properties"]} - {"options"}
+    prompt = {**{name: f"value of {name}" for name in names}, "options": [option]}
+    assert to_canonical({"questions": [prompt]}) == {"questions": [prompt]}
+
+
+def test_every_object_of_the_ask_may_be_a_json_string() -> None:
+    schemas = Ask.model_json_schema()["properties"]
+    branches = {name: [schema, *schema.get("anyOf", ())] for name, schema in schemas.items()}
+    objects = {
+        name
+        for name, schemas in branches.items()
+        if any("$ref" in schema or schema.get("type") == "object" for schema in schemas)
+    }
+    assert objects == set(OBJECT_FIELDS)

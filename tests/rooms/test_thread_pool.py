@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rooms.db.pool import Threads
+from rooms.db.pool import ThreadPool
 
 PATIENCE_SECONDS = 10
 
@@ -25,7 +25,7 @@ class Task:
         return current_thread().name
 
 
-Begin = Callable[[Threads], tuple[Task, "asyncio.Task[str]"]]
+Begin = Callable[[ThreadPool], tuple[Task, "asyncio.Task[str]"]]
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def begin() -> Iterator[Begin]:
     """Give the threads a task that takes until it is let go."""
     tasks: list[Task] = []
 
-    def begun(threads: Threads) -> tuple[Task, "asyncio.Task[str]"]:
+    def begun(threads: ThreadPool) -> tuple[Task, "asyncio.Task[str]"]:
         tasks.append(Task())
         return tasks[-1], asyncio.create_task(threads.run(tasks[-1]))
 
@@ -52,7 +52,7 @@ def in_a_loop(test: Callable[..., Any]) -> Callable[..., None]:
     return in_time
 
 
-async def name_of_next(threads: Threads) -> str:
+async def name_of_next(threads: ThreadPool) -> str:
     return await threads.run(lambda: current_thread().name)
 
 
@@ -63,21 +63,21 @@ async def all_begun(busy: "list[tuple[Task, asyncio.Task[str]]]") -> None:
 
 @in_a_loop
 async def test_one_after_the_other_is_one_thread() -> None:
-    threads = Threads(3, "test")
+    threads = ThreadPool(3, "test")
     assert {await name_of_next(threads) for _ in range(200)} == {"test-1"}
 
 
 @in_a_loop
 async def test_many_at_once_are_one_thread_as_long_as_it_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rooms.db.pool.MOMENT_SECONDS", PATIENCE_SECONDS)  # also on a busy machine
-    threads = Threads(3, "test")
+    monkeypatch.setattr("rooms.db.pool.CHECK_SECONDS", PATIENCE_SECONDS)  # also on a busy machine
+    threads = ThreadPool(3, "test")
     for _ in range(20):
         assert set(await asyncio.gather(*(name_of_next(threads) for _ in range(10)))) == {"test-1"}
 
 
 @in_a_loop
 async def test_no_job_waits_for_a_long_one(begin: Begin) -> None:
-    threads = Threads(2, "test")
+    threads = ThreadPool(2, "test")
     task, outcome = begin(threads)
     await asyncio.to_thread(task.begun.wait)
     assert await name_of_next(threads) == "test-2"
@@ -86,7 +86,7 @@ async def test_no_job_waits_for_a_long_one(begin: Begin) -> None:
 
 @in_a_loop
 async def test_what_is_done_is_told_while_the_next_one_takes_long(begin: Begin) -> None:
-    threads = Threads(1, "test")
+    threads = ThreadPool(1, "test")
     first, first_outcome = begin(threads)
     second, second_outcome = begin(threads)
     await asyncio.to_thread(first.begun.wait)
@@ -98,7 +98,7 @@ async def test_what_is_done_is_told_while_the_next_one_takes_long(begin: Begin) 
 
 
 def test_a_loop_that_ended_leaves_no_row_behind(begin: Begin) -> None:
-    threads = Threads(2, "test")
+    threads = ThreadPool(2, "test")
 
     async def leave_a_row() -> None:
         task, _ = begin(threads)
@@ -112,7 +112,7 @@ def test_a_loop_that_ended_leaves_no_row_behind(begin: Begin) -> None:
 
 @in_a_loop
 async def test_who_rested_last_works_first(begin: Begin) -> None:
-    threads = Threads(3, "test")
+    threads = ThreadPool(3, "test")
     names = []
     busy = [begin(threads) for _ in range(3)]
     await all_begun(busy)
@@ -125,7 +125,7 @@ async def test_who_rested_last_works_first(begin: Begin) -> None:
 
 @in_a_loop
 async def test_what_comes_while_all_are_busy_waits_in_a_row(begin: Begin) -> None:
-    threads = Threads(2, "test")
+    threads = ThreadPool(2, "test")
     busy = [begin(threads) for _ in range(2)]
     done: list[int] = []
     waiting = [asyncio.create_task(threads.run(done.append, number)) for number in range(5)]
@@ -138,7 +138,7 @@ async def test_what_comes_while_all_are_busy_waits_in_a_row(begin: Begin) -> Non
 
 @in_a_loop
 async def test_a_failure_reaches_its_caller_and_the_thread_goes_on() -> None:
-    threads = Threads(1, "test")
+    threads = ThreadPool(1, "test")
     with pytest.raises(ZeroDivisionError):
         await threads.run(lambda: 1 // 0)
     assert await name_of_next(threads) == "test-1"
@@ -146,7 +146,7 @@ async def test_a_failure_reaches_its_caller_and_the_thread_goes_on() -> None:
 
 @in_a_loop
 async def test_a_cancelled_job_is_not_begun(begin: Begin) -> None:
-    threads = Threads(1, "test")
+    threads = ThreadPool(1, "test")
     task, _ = begin(threads)
     done: list[str] = []
     left, kept = (asyncio.create_task(threads.run(done.append, name)) for name in ("left", "kept"))
@@ -159,7 +159,7 @@ async def test_a_cancelled_job_is_not_begun(begin: Begin) -> None:
 
 
 def test_a_loop_that_ended_meanwhile_breaks_no_thread(begin: Begin) -> None:
-    threads = Threads(1, "test")
+    threads = ThreadPool(1, "test")
 
     async def leave_too_early() -> Task:
         task, outcome = begin(threads)
@@ -174,7 +174,7 @@ def test_a_loop_that_ended_meanwhile_breaks_no_thread(begin: Begin) -> None:
 @in_a_loop
 async def test_every_thread_is_prepared_once(begin: Begin) -> None:
     prepared: list[str] = []
-    threads = Threads(2, "test", lambda: prepared.append(current_thread().name))
+    threads = ThreadPool(2, "test", lambda: prepared.append(current_thread().name))
     busy = [begin(threads) for _ in range(2)]
     await all_begun(busy)
     for task, outcome in busy:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rooms.contract.lookalikes import what_cannot_be_shown
+from rooms.contract.lookalikes import problem_with_caption
 
 EVIL = "https://evil.example"
 
@@ -248,7 +248,7 @@ RAW_VALUES = [
 
 def as_caption(text: str) -> str:
     """As much of it as a label or a header may hold."""
-    return "".join(character for character in text if not what_cannot_be_shown(f"x{character}"))
+    return "".join(character for character in text if not problem_with_caption(f"x{character}"))
 
 
 def as_name(text: str) -> str:

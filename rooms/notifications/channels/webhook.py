@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 
 from rooms import serializers
 from rooms.conf import setting
-from rooms.crypto import CannotUnlock
+from rooms.crypto import CannotDecrypt
 from rooms.db.compiled import Select
 from rooms.models import Notice, Question, Room, Webhook
 from rooms.notifications import safe_http
@@ -85,7 +85,7 @@ def send(webhook: Webhook, notice_id: str, content: Content, event: Mapping[str,
         raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
     try:
         url, secret = url_and_secret(webhook)
-    except CannotUnlock:
+    except CannotDecrypt:
         raise safe_http.Refused(
             gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
         ) from None

@@ -1,4 +1,4 @@
-"""What every change of a room has in common: its revision, its lock, and who is told of it."""
+"""Revisions of a room: the number that each change takes, its row lock, and the signals that it sends."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from rooms.lifecycle.exceptions import RoomArchived
 from rooms.models import AuditEntry, Question, QuestionQuerySet, Room
 from rooms.signals import question_asked, question_settled, result_ready, room_changed
 
-# Every change of every question begins with it.
+# The first statement of each change of a question.
 NEXT_REVISION = Update(
     lambda id: Room.objects.filter(pk=id),
     "changed_at",
@@ -24,7 +24,7 @@ NEXT_REVISION = Update(
     returning=("revision", "close_after_seconds"),
 )
 
-# The same for a change that leaves an audit entry, so that its place in the chain costs no further statement.
+# The same for a change with an audit entry: the same statement moves the head of the room's audit chain.
 NEXT_AUDITED = Update(
     lambda id: Room.objects.filter(pk=id),
     *("changed_at", "audit_head"),
@@ -34,33 +34,32 @@ NEXT_AUDITED = Update(
 )
 
 
-class Turn(NamedTuple):
-    """The room's next revision, and its settings as they are until the end of the transaction."""
+class Revision(NamedTuple):
+    """A new revision of a room, with the room's settings, which cannot change before the commit."""
 
-    revision: int
+    number: int
     close_after_seconds: int | None
 
     def closes_at(self) -> datetime | None:
-        """When a question is closed that no agent waits for from now on."""
+        """When a question is closed if no agent waits for it from now on."""
         seconds = self.close_after_seconds
         return None if seconds is None else timezone.now() + timedelta(seconds=seconds)
 
 
-def next_turn(room_id: int) -> Turn:
-    """Take the room's next revision in this transaction; its row lock makes commits follow the numbers."""
+def _next(room_id: int) -> Revision:
     found = NEXT_REVISION.first(id=room_id, changed_at=timezone.now())
     if found is None:
         raise RoomArchived
-    return Turn(*found)
+    return Revision(*found)
 
 
 def next_revision(room_id: int) -> int:
-    """The same where only the revision matters."""
-    return next_turn(room_id).revision
+    """Take the room's next revision in this transaction; the row lock makes commits follow the numbers."""
+    return _next(room_id).number
 
 
 def next_audited_revision(entry: AuditEntry, *, in_active_room: bool = False) -> int:
-    """The same, and write down what this transaction changes."""
+    """The same, and write the audit entry of this change."""
     found = NEXT_AUDITED.first(id=entry.chain, changed_at=timezone.now(), audit_head=entry.digest)
     if found is None or (in_active_room and found[1]):
         raise RoomArchived
@@ -71,47 +70,47 @@ def next_audited_revision(entry: AuditEntry, *, in_active_room: bool = False) ->
 
 @contextmanager
 def locked(question: Question) -> Iterator[Question]:
-    """The question as it is until the end of this transaction: nobody else writes in its room."""
+    """The question as it is now, in a transaction that locks its room: no other one can change it."""
     with writing():
         Room.objects.using(alias()).select_for_update().get(pk=question.room_id)
         yield Question.objects.using(alias()).with_answer().get(pk=question.pk)
 
 
 class Mark:
-    """Something beside the state of a question: changed only if it is still as `changeable` finds it."""
+    """Fields beside the state of a question, which change only while `changeable` finds the question."""
 
     def __init__(self, changeable: Callable[..., QuestionQuerySet], *fields: str) -> None:
         self._room_of: Select[Any] = Select(changeable, "room_id")
         self._change = Update(changeable, "revision", *fields)
 
     def change(self, **given: Any) -> bool:
-        """True to the one caller that gave the fields these values."""
+        """Give the fields these values; True for the one caller whose change was made."""
         found = self._room_of.first(**given)
         if found is None:
             return False
         (room_id,) = found
         with writing():
-            turn = next_turn(room_id)
-            has_won = self._change.run(revision=turn.revision, **self._fields(turn), **given) > 0
+            revision = _next(room_id)
+            has_won = self._change.run(revision=revision.number, **self._fields(revision), **given) > 0
             if has_won:
-                announce(room_id, turn.revision, given["id"])
+                announce(room_id, revision.number, given["id"])
             else:
                 transaction.set_rollback(True, using=alias())
         return has_won
 
-    def _fields(self, turn: Turn) -> dict[str, Any]:
-        """What depends on the room, beside what the caller gives."""
+    def _fields(self, revision: Revision) -> dict[str, Any]:
+        """Values that depend on the room, beside those that the caller gives."""
         return {}
 
 
 class LeavingMark(Mark):
-    """No agent waits any more: from now on the room's time to close the question runs."""
+    """No agent waits any more: the room's time until it closes such questions begins."""
 
     def __init__(self, changeable: Callable[..., QuestionQuerySet], *fields: str) -> None:
         super().__init__(changeable, "agent_active", "is_attended", "closes_at", *fields)
 
-    def _fields(self, turn: Turn) -> dict[str, Any]:
-        return {"agent_active": False, "is_attended": False, "closes_at": turn.closes_at()}
+    def _fields(self, revision: Revision) -> dict[str, Any]:
+        return {"agent_active": False, "is_attended": False, "closes_at": revision.closes_at()}
 
 
 def announce(
@@ -122,7 +121,7 @@ def announce(
     asked: Question | None = None,
     settled: Question | None = None,
 ) -> None:
-    """After commit: first who waits for the result, then who watches the room, then the portal."""
+    """Send the signals after commit: first for agents that wait, then for open pages, then for the portal."""
 
     def send() -> None:
         if settled:

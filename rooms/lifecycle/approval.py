@@ -1,4 +1,7 @@
-"""Careful questions: whose turn it is, votes, what is held and undone, escalation. See `care.py`."""
+"""Approval of careful questions: who may decide, votes, the undo window, escalation.
+
+What a question or its room can ask for is described in `rooms/contract/care.py`.
+"""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -9,24 +12,26 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import Care, Vote, agreeing, decided_choices, decision, restriction, with_vote
+from rooms.contract.care import Care
+from rooms.contract.restrictions import restriction
+from rooms.contract.votes import Vote, agreeing, decided_choices, decision, with_vote
 from rooms.db.compiled import key_of
-from rooms.lifecycle.changes import announce, locked, next_audited_revision
+from rooms.lifecycle.actors import Person, name_of
 from rooms.lifecycle.exceptions import AlreadySettled, NotTheirTurn
-from rooms.lifecycle.people import Person, name_of
+from rooms.lifecycle.revisions import announce, locked, next_audited_revision
 from rooms.lifecycle.settling import expire, settle
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 from rooms.permissions import MEMBERSHIP, permissions
 
 
 def check_turn(question: Question, user: Person) -> None:
-    """Raise NotTheirTurn to somebody who may not decide this open question yet, or at all."""
+    """Raise NotTheirTurn if this person may not decide the open question, or not yet."""
     if question.is_open and not may_decide(question, user):
         raise NotTheirTurn(question)
 
 
 def may_decide(question: Question, user: Person) -> bool:
-    """Whether somebody of the room has a vote, and is not to wait for those who are asked first."""
+    """Whether a person of the room has a vote, and does not have to wait for people who are asked first."""
     limits = restriction(question.care, is_first_asked=question.escalates_at is not None)
     if limits is None:
         return True
@@ -42,7 +47,7 @@ def _has_role(role: str, user: Person, room: Room) -> bool:
 def cast_vote(
     question: Question, care: Care, user: Person, chosen: list[dict[str, Any]], key: AgentKey | None = None
 ) -> Question:
-    """Count this person's vote, from the page or through a key; with enough that agree it is decided."""
+    """Count this person's vote, from the page or through a key; enough equal votes decide the question."""
     if question.is_overdue:
         raise AlreadySettled(expire(question))
     now = timezone.now()
@@ -63,12 +68,12 @@ def cast_vote(
         current.votes = votes
         if is_decided and care.undo_seconds:
             current.held_until = now + timedelta(seconds=care.undo_seconds)
-        _turn(current, Action.VOTED, actor_of(key or user), vote, is_new_card=current.is_held)
+        _save_progress(current, Action.VOTED, actor_of(key or user), vote, is_new_card=current.is_held)
         return _decide(current) if is_decided and not current.is_held else current
 
 
 def undo(question: Question, user: Person) -> Question:
-    """Take a held decision back: the question is open again, without the votes that decided it."""
+    """Undo a held decision: the question can be decided again, without the votes that decided it."""
     check_turn(question, user)
     with locked(question) as current:
         if not current.is_held:
@@ -76,11 +81,11 @@ def undo(question: Question, user: Person) -> Question:
         deciding = current.decided_by
         current.votes = [vote for vote in current.votes or () if vote not in deciding]
         current.held_until = None
-        return _turn(current, Action.UNDONE, actor_of(user), is_new_card=True)
+        return _save_progress(current, Action.UNDONE, actor_of(user), is_new_card=True)
 
 
 def release(question: Question) -> Question:
-    """A decision that nobody undid in time is the answer."""
+    """Settle with a held decision whose undo window is over."""
     with locked(question) as current:
         if not current.is_held:
             raise AlreadySettled(current)
@@ -88,20 +93,20 @@ def release(question: Question) -> Question:
 
 
 def escalate(question: Question) -> Question:
-    """Unanswered for too long: managers are told, and nobody is asked first any more."""
+    """Unanswered for too long: managers are notified, and all people of the room may decide."""
     with locked(question) as current:
         if not current.is_open or current.escalates_at is None:
             raise AlreadySettled(current)
         current.escalates_at = None
-        return _turn(current, Action.ESCALATED, audit.SYSTEM)
+        return _save_progress(current, Action.ESCALATED, audit.SYSTEM)
 
 
 def _decide(question: Question) -> Question:
-    """Settle with what enough people voted for; the one who decided last stands for them."""
+    """Settle with what enough people voted for; the person of the last vote is named in the answer."""
     deciding = decision(question.votes or [])
     last = deciding[-1]
     users = get_user_model()._default_manager
-    # Whoever was deleted since has no account to refer to; the name stays.
+    # The account may be deleted since; the name stays.
     person = users.filter(pk=last["user_id"]).first()
     through = last.get("through", "")
     given = Answer(
@@ -119,7 +124,7 @@ def _decide(question: Question) -> Question:
     return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
 
-def _turn(
+def _save_progress(
     question: Question,
     action: Action,
     actor: audit.Actor,
@@ -127,10 +132,10 @@ def _turn(
     *,
     is_new_card: bool = False,
 ) -> Question:
-    """Store how far its people are; the card turns as a whole where its form comes or goes."""
-    passed_on = {"person": vote["username"]} if vote and "through" in vote else {}
+    """Save votes, undo window and escalation; `is_new_card` where the card gets or loses its form."""
+    details = {"person": vote["username"]} if vote and "through" in vote else {}
     content = audit.content_digest(audit.voted_content(question))
-    entry = audit.entry(action, question.room, actor, question.pk, content, **passed_on)
+    entry = audit.entry(action, question.room, actor, question.pk, content, **details)
     question.revision = next_audited_revision(entry)
     if is_new_card:
         question.turned_position = question.revision

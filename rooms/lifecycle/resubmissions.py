@@ -1,14 +1,15 @@
-"""Recognises a form that arrives a second time, sent again because the first reply was lost on its way."""
+"""Resubmissions: recognises a form that is sent a second time because the first response was lost."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from rooms.contract.payload import as_json, check_choices, parse_prompts
+from rooms.contract.choices import as_json, check_choices
+from rooms.contract.prompts import parse_prompts
 from rooms.models import Answer, Question
 
 
 def is_own_answer(settled: Question, user: Any, choices: Sequence[dict[str, Any]]) -> bool:
-    """Whether this person made the decision with exactly these choices, alone or by their vote."""
+    """Whether this person decided with exactly these choices, alone or by a vote."""
     chosen = as_json(check_choices(parse_prompts(settled.prompts), choices))
     if settled.votes:
         own = [vote for vote in settled.decided_by if vote["user_id"] == str(user.pk)]
@@ -18,7 +19,7 @@ def is_own_answer(settled: Question, user: Any, choices: Sequence[dict[str, Any]
 
 
 def is_own_refusal(settled: Question, user: Any, reason: str, *, asks_back: bool = False) -> bool:
-    """Whether this person skipped the question, or asked back, in exactly these words."""
+    """Whether this person skipped the question, or asked back, with exactly this text."""
     answer = _own_answer(settled, user)
     is_refusal = answer is not None and settled.status == Question.Status.DECLINED
     return answer is not None and is_refusal and (answer.reason, answer.asks_back) == (reason, asks_back)

@@ -1,4 +1,4 @@
-"""Who does something, as the tables name them."""
+"""Actors: the names of people, keys and the system as they are stored with their changes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rooms.audit import Actor
 from rooms.contract.lookalikes import one_line
 from rooms.models import PERSON_NAME_LENGTH, AuditEntry, Ending
 
-# What `request.user` is; the pages let only signed-in people come this far.
+# The type of `request.user`. Views check the login before they call a verb.
 Person = AbstractBaseUser | AnonymousUser
 
 
@@ -18,7 +18,7 @@ def name_of(user: Person) -> str:
     return (one_line(full_name) or one_line(user.get_username()))[:PERSON_NAME_LENGTH]
 
 
-# What the timeline calls those whom the audit names.
+# Types of the audit as types of the timeline.
 SENDER_TYPES = {
     AuditEntry.ActorType.PERSON: Ending.SenderType.HUMAN,
     AuditEntry.ActorType.AGENT: Ending.SenderType.AGENT,
@@ -27,7 +27,7 @@ SENDER_TYPES = {
 
 
 def ending_by(actor: Actor, person_name: str = "") -> Ending:
-    """The end of a question without an answer, in the name of the person, key or system that ended it."""
+    """The ending of a question without an answer, by the person, key or system that ended it."""
     return Ending(sender=person_name or actor.name, sender_type=SENDER_TYPES[actor.type])
 
 

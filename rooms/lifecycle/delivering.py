@@ -1,0 +1,35 @@
+"""Delivery of results to agents, and of earlier answers to open questions: marks beside the state."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from rooms.db.transactions import writing
+from rooms.lifecycle.revisions import Mark
+from rooms.models import Question
+
+DELIVERED = Mark(
+    lambda id: Question.objects.filter(pk=id, settled_at__isnull=False, delivered_at=None), "delivered_at"
+)
+RECALLED = Mark(lambda id: Question.objects.open().filter(pk=id), "memories")
+
+
+def deliver(question_id: str) -> None:
+    """The result was sent to an agent that waited for it."""
+    DELIVERED.change(id=question_id, delivered_at=timezone.now())
+
+
+def deliver_all(question_ids: Sequence[str]) -> None:
+    """These results were sent together: one transaction for all."""
+    if len(question_ids) == 1:
+        deliver(question_ids[0])
+    elif question_ids:
+        with writing():
+            for question_id in question_ids:
+                deliver(question_id)
+
+
+def recall(question_id: str, memories: list[dict[str, Any]]) -> bool:
+    """Store earlier answers to very similar questions with an open question; False if it is settled."""
+    return RECALLED.change(id=question_id, memories=memories)
