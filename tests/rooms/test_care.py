@@ -457,6 +457,6 @@ def test_admin_sets_the_care_of_a_room(admin_page: Callable[..., Any], room: Roo
 def test_admin_is_told_of_an_unknown_name(admin_page: Callable[..., Any], room: Room) -> None:
     reply = admin_page(first_people="ana, who")
     assert reply.status_code == 200
-    assert "nobody who can answer in this room" in reply.content.decode()
+    assert "cannot answer in this room" in reply.content.decode()
     room.refresh_from_db()
     assert room.care is None
