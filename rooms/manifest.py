@@ -55,7 +55,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _service_worker() -> bytes:
-    return (Path(__file__).parent / "static" / "ask_bridge" / "service-worker.js").read_bytes()
+    return (Path(__file__).parent / "static" / "ask_bridge" / "js" / "service-worker.js").read_bytes()
 
 
 def _icon(name: str, sizes: str, purpose: str = "any") -> dict[str, str]:
