@@ -1,12 +1,22 @@
-// Moves cards of the inbox into their folded section when no agent waits any more, and back when one does: to the
-// person, or to those that others decide. Without it a card stays where it was when the page was loaded.
+// Moves cards between the sections of the inbox: for this person, for others to decide, and folded when no agent waits.
+// Without it a card stays where it was when the page was loaded.
 
-const shown = document.getElementById("open-questions");
-const others = document.getElementById("others-decide");
-const folded = document.getElementById("unattended");
-const list = folded.querySelector(".cards");
-const cards = () => [shown, others, list].flatMap((section) => [...section.querySelectorAll(":scope > .card")]);
+const openSection = document.getElementById("open-questions");
+const othersSection = document.getElementById("others-decide");
+const unattended = document.getElementById("unattended");
+const unattendedSection = unattended.querySelector(".cards");
+
+const sections = [openSection, othersSection, unattendedSection];
+const openCards = () => sections.flatMap((section) => [...section.querySelectorAll(":scope > .card.is-open")]);
 const askedAt = (card) => new Date(card.querySelector(".card-time time").dateTime);
+
+function sectionOf(card) {
+  const isAttended = "attended" in card.querySelector(".marks").dataset;
+  if (!isAttended) return unattendedSection;
+  return card.matches(".is-locked") ? othersSection : openSection;
+}
+
+const isTyped = (field) => /text/.test(field.type) && field.value !== field.defaultValue;
 
 // A card that a person fills in stays where it is.
 function isInUse(card) {
@@ -14,21 +24,20 @@ function isInUse(card) {
   return card.contains(document.activeElement) || fields.some((field) => field.checked || isTyped(field));
 }
 
-const isTyped = (field) => field.type !== "hidden" && /text/.test(field.type) && field.value !== field.defaultValue;
-
 function place(card) {
-  const isAttended = "attended" in card.querySelector(".marks").dataset;
-  const home = !isAttended ? list : card.matches(".is-locked") ? others : shown;
-  if (card.parentElement === home || isInUse(card)) return;
-  home.insertBefore(card, [...home.children].find((other) => askedAt(other) > askedAt(card)) ?? null);
+  const section = sectionOf(card);
+  if (card.parentElement === section || isInUse(card)) return;
+  const next = [...section.children].find((other) => askedAt(other) > askedAt(card));
+  section.insertBefore(card, next ?? null);
 }
 
 function placeAll() {
-  cards().filter((card) => card.matches(".is-open")).forEach(place);
-  const count = list.querySelectorAll(".card:is(.is-open, .is-held)").length + Number(folded.dataset.rest);
+  openCards().forEach(place);
+  const shownCount = unattendedSection.querySelectorAll(".card:is(.is-open, .is-held)").length;
+  const count = shownCount + Number(unattended.dataset.rest);
   document.getElementById("unattended-count").textContent = count;
-  folded.hidden = !list.children.length && !count;
+  unattended.hidden = !unattendedSection.children.length && !count;
 }
 
 document.addEventListener("htmx:sseMessage", placeAll);
-document.addEventListener("focusout", () => setTimeout(placeAll)); // the focus is on its next element then
+document.addEventListener("focusout", () => setTimeout(placeAll)); // by then the next element has the focus

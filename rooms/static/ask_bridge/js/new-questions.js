@@ -1,61 +1,78 @@
-// Tells of new questions without moving anything: a pill for those out of sight, a sentence for screen readers.
-// Without it they are just there.
+// Announces new questions without moving the page: a button for those outside the window, a sentence for screen
+// readers. It also puts settled cards into the timeline while the page is hidden. Without it new cards appear silently,
+// and settled cards stay among the open ones until the next reload.
 
 const BATCH_MS = 1000; // one sentence for a burst, not one for each card
-const unseen = new Set();
-let news = [];
 
-const pill = () => document.getElementById("new-questions");
-const inWords = (count) => (count === 1 ? pill().dataset.one : pill().dataset.many.replace("{count}", count));
+const button = () => document.getElementById("new-questions");
+const inWords = (count) => (count === 1 ? button().dataset.one : button().dataset.many.replace("{count}", count));
 
-const sight = new IntersectionObserver((entries) => {
+// ---- new cards outside the window
+
+const unseenCards = new Set();
+
+const observer = new IntersectionObserver((entries) => {
   entries.forEach(({ target, isIntersecting }) => {
-    if (isIntersecting || !target.isConnected) unseen.delete(target);
-    else unseen.add(target);
-    if (isIntersecting) sight.unobserve(target);
+    if (isIntersecting || !target.isConnected) unseenCards.delete(target);
+    else unseenCards.add(target);
+    if (isIntersecting) observer.unobserve(target);
   });
-  pill().hidden = unseen.size === 0;
-  pill().textContent = inWords(unseen.size);
+  button().hidden = unseenCards.size === 0;
+  button().textContent = inWords(unseenCards.size);
 });
 
-addEventListener("click", ({ target }) => target === pill() && [...unseen][0].scrollIntoView({ block: "center" }));
+addEventListener("click", ({ target }) => {
+  if (target !== button()) return;
+  const [first] = unseenCards;
+  first.scrollIntoView({ block: "center" });
+});
 
-// A settled card's sentence is its badge, once htmx has put it there.
+// ---- the sentence for screen readers
+
+let changes = []; // names of events: "question", or "card-ID" for a card that was settled
+
 function announce() {
-  const badges = news.map((name) => document.querySelector(`#${name} .badge`)?.textContent.trim());
-  const fresh = news.filter((name) => name === "question").length;
-  document.getElementById("announcer").textContent = [fresh && inWords(fresh), ...badges].filter(Boolean).join(". ");
-  news = [];
+  const newCount = changes.filter((name) => name === "question").length;
+  // A settled card's sentence is its badge, which htmx has put there by now.
+  const badges = changes.map((name) => document.querySelector(`#${name} .badge`)?.textContent.trim());
+  const sentences = [newCount && inWords(newCount), ...badges].filter(Boolean);
+  document.getElementById("announcer").textContent = sentences.join(". ");
+  changes = [];
 }
 
-function tell(name) {
-  if (news.length === 0) setTimeout(announce, BATCH_MS);
-  news.push(name);
+function announceSoon(name) {
+  if (changes.length === 0) setTimeout(announce, BATCH_MS);
+  changes.push(name);
 }
 
-function welcome(card) {
-  sight.observe(card);
-  tell("question");
+// ---- which cards are new
+
+function addNewCard(card) {
+  observer.observe(card);
+  announceSoon("question");
 }
 
-// A card that others had to decide is as good as new, and goes to those that this person can answer.
-function unlock(id) {
+// A card that was locked counts as new, and moves to those that this person can answer.
+function unlockCard(id) {
   const card = document.getElementById(id);
   if (card.closest("#others-decide")) document.getElementById("open-questions").append(card);
-  welcome(card);
+  addNewCard(card);
 }
 
-document.addEventListener("ask-bridge:news", ({ detail: { event } }) => {
-  if (event.startsWith("card-")) tell(event);
-  const [, id] = /^unlock-(.*)/.exec(event) ?? [];
-  // Once htmx has put it there.
-  if (document.querySelector(`#card-${id}.is-locked`)) setTimeout(() => unlock(`card-${id}`));
-});
-document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
-  if (type === "question") welcome(target.lastElementChild);
+document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
+  if (event.startsWith("card-")) announceSoon(event);
+  if (!event.startsWith("unlock-")) return;
+  const id = event.replace("unlock-", "card-");
+  const isLocked = document.getElementById(id)?.matches(".is-locked");
+  if (isLocked) setTimeout(() => unlockCard(id)); // after htmx has replaced it
 });
 
-// Settled cards make room for open ones when nobody looks.
+document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
+  if (type === "question") addNewCard(target.lastElementChild);
+});
+
+// ---- settled cards make room for open ones while the page is hidden
+
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
   const timeline = document.getElementById("timeline");

@@ -1,26 +1,19 @@
-// Asks the browser whether it may notify, and adds it as a device. Without it no notification ever appears.
+// Asks the browser for its permission to notify when the box on the Settings page is ticked. Without it the browser
+// never asks, and no notification appears.
 
-const [box, add] = [document.querySelector("[name=notify]"), document.getElementById("add-device")];
-const state = () => window.Notification?.permission ?? "unsupported"; // missing without https
-const say = () => (document.getElementById("notify-said").textContent = (box.checked && box.dataset[state()]) || "");
+const box = document.querySelector("[name=notify]");
+
+const permission = () => window.Notification?.permission ?? "unsupported"; // missing without https
+
+// The box has a sentence for every permission but "granted".
+function explain() {
+  const problem = box.checked ? box.dataset[permission()] : "";
+  document.getElementById("notify-said").textContent = problem ?? "";
+}
 
 box.addEventListener("change", async () => {
   if (box.checked) await window.Notification?.requestPermission();
-  say();
-  box.checked &&= state() === "granted";
+  explain();
+  if (permission() !== "granted") box.checked = false;
 });
-say(); // chosen in another browser: this one has its own say
-
-if (add) add.disabled = !("PushManager" in window && navigator.serviceWorker);
-add?.addEventListener("click", async () => {
-  try {
-    await navigator.serviceWorker.register(document.getElementById("layout").dataset.worker);
-    const { pushManager } = await navigator.serviceWorker.ready;
-    await (await pushManager.getSubscription())?.unsubscribe(); // it may be of another key, or another person
-    const options = { userVisibleOnly: true, applicationServerKey: add.dataset.key };
-    add.form.elements.subscription.value = JSON.stringify(await pushManager.subscribe(options));
-    add.form.submit();
-  } catch {
-    document.getElementById("device-said").textContent = add.dataset.failed;
-  }
-});
+explain(); // the box may have been ticked in another browser: this one has a permission of its own

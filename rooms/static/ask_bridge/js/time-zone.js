@@ -1,5 +1,7 @@
-// Preselects the browser's time zone for who has not chosen one. Without it that is the site's.
+// Preselects the browser's time zone for a person who has not chosen one. Without it the time zone of the site is
+// selected.
 
 const select = document.querySelector("select[data-unchosen]");
 const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-if (select?.querySelector(`[value="${CSS.escape(timeZone)}"]`)) select.value = timeZone;
+const isOffered = select?.querySelector(`[value="${CSS.escape(timeZone)}"]`);
+if (isOffered) select.value = timeZone;
