@@ -59,7 +59,7 @@ function textOf(field) {
 // arrives; if it is not, its refusal brings the text back. A form whose sending seemed to fail did arrive if the answer
 // is this person's.
 function unsentTexts(card, newHtml) {
-  const isOwnAnswer = /^<article[^>]* data-own/.test(newHtml);
+  const isOwnAnswer = /^<article[^>]*\sdata-own/.test(newHtml);
   const sentForms = isOwnAnswer ? "form.htmx-request, form[data-failed]" : "form.htmx-request";
   if (card.querySelector(sentForms)) return [];
   const fields = [...card.querySelectorAll(".option-row input:checked, textarea, [name=reason]")];

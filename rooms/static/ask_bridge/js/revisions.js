@@ -4,10 +4,10 @@
 const ADDING_EVENTS = ["question", "others", "entry"];
 
 // The first tag only: people and agents write the rest.
-const messageIn = (html) => /^<[^>]* id="(message-\w+)"/.exec(html)?.[1];
+const messageIn = (html) => /^<[^>]*\sid="(message-\w+)"/.exec(html)?.[1];
 
 function marksIn(html) {
-  const [, question, revision] = /id="marks-(\w+)" data-revision="(\d+)"/.exec(html) ?? [];
+  const [, question, revision] = /id="marks-(\w+)"\s+data-revision="(\d+)"/.exec(html) ?? [];
   return { shown: question && document.getElementById(`marks-${question}`), revision: Number(revision) };
 }
 
