@@ -56,9 +56,8 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _service_worker() -> bytes:
-    return (
-        Path(apps.get_app_config("ask_bridge").path) / "static" / "ask_bridge" / "service-worker.js"
-    ).read_bytes()
+    app = Path(apps.get_app_config("ask_bridge").path)
+    return (app / "static" / "ask_bridge" / "js" / "service-worker.js").read_bytes()
 
 
 def _icon(name: str, sizes: str, purpose: str = "any") -> dict[str, str]:

@@ -27,10 +27,10 @@ worker.showNotification = function (title, options) {
 HOLD_NEWS = """() => {
     const source = htmx.find("#layout")["htmx-internal-data"].sseEventSource;
     window.heldNews = [];
-    source.hear = (news) => window.heldNews.push(news);
+    source.receive = (news) => window.heldNews.push(news);
     window.letNewsPass = () => {
-        delete source.hear;
-        window.heldNews.forEach((news) => source.hear(news));
+        delete source.receive;
+        window.heldNews.forEach((news) => source.receive(news));
     };
 }"""
 # Playwright gives every page the focus.

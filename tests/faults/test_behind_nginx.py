@@ -213,7 +213,7 @@ def test_static_files_come_from_nginx_compressed_and_for_ever(front: Nginx) -> N
 
 
 def test_a_static_file_without_a_hash_in_its_name_is_asked_for_again_soon(front: Nginx) -> None:
-    status, headers, _ = fetch(front.connect(), "/static/ask_bridge/components.css")
+    status, headers, _ = fetch(front.connect(), "/static/ask_bridge/css/base.css")
     assert (status, headers["Cache-Control"]) == (200, "public, max-age=60")
 
 

@@ -16,7 +16,7 @@ from tests.harness.sites import ROOT, clean_environment
 from tests.harness.translations import CATALOGUES, SAME_EVERYWHERE, Texts, compiled
 
 TEMPLATES = [*(ROOT / "rooms/templates").rglob("*.html"), *(ROOT / "templates").rglob("*.html")]
-SCRIPTS = list((ROOT / "rooms/static/ask_bridge").glob("*.js"))
+SCRIPTS = list((ROOT / "rooms/static/ask_bridge").rglob("*.js"))
 
 # Whatever stands between these tags is translated, or is never read.
 CLOSED_BY = {

@@ -289,7 +289,11 @@ def test_every_reply_has_the_policy_and_the_headers(
 
 
 def test_files_have_them_as_well(bridge: Bridge) -> None:
-    for path in ("/static/ask_bridge/live.js", "/static/ask_bridge/icons.svg", "/static/admin/css/base.css"):
+    for path in (
+        "/static/ask_bridge/js/live.js",
+        "/static/ask_bridge/icons.svg",
+        "/static/admin/css/base.css",
+    ):
         file = bridge.site.request("GET", path)
         assert file.status == 200
         assert directives(file.headers["Content-Security-Policy"]) == directives(POLICY)

@@ -11,7 +11,7 @@ from tests.harness.sites import ROOT
 
 STATIC = ROOT / "rooms" / "static" / "ask_bridge"
 TEMPLATES = [*ROOT.glob("rooms/templates/**/*.html"), *ROOT.glob("templates/**/*.html")]
-SCRIPTS = sorted(STATIC.glob("*.js"))
+SCRIPTS = sorted(STATIC.rglob("*.js"))
 
 
 def test_all_our_javascript_weighs_under_20_kb() -> None:

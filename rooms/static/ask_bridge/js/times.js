@@ -1,0 +1,71 @@
+// Shows times as people say them: "2 min. ago", "0:38". Without it the page shows the clock time in UTC.
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const EXACT = { dateStyle: "medium", timeStyle: "medium" };
+const CLOCK_TIME = { hour: "2-digit", minute: "2-digit" };
+const DAY_AND_TIME = { ...CLOCK_TIME, day: "numeric", month: "short" };
+
+const language = document.documentElement.lang;
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
+
+// "0:38", "1:02:38"
+function asDuration(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / SECOND));
+  const twoDigits = (number) => String(number).padStart(2, "0");
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const clock = hours ? [hours, twoDigits(minutes)] : [minutes];
+  return [...clock, twoDigits(seconds % 60)].join(":");
+}
+
+// "10:12", or "5 Mar, 10:12" when it is more than a day away
+function asClockTime(moment, age) {
+  return moment.toLocaleString(language, Math.abs(age) < DAY ? CLOCK_TIME : DAY_AND_TIME);
+}
+
+// "2 min. ago", "in 5 min."; further away the clock time
+function asRelative(moment, age) {
+  if (Math.abs(age) >= HOUR) return asClockTime(moment, age);
+  if (Math.abs(age) >= MINUTE) return relative.format(Math.ceil(-age / MINUTE), "minute");
+  return relative.format(age > 0 ? 0 : Math.ceil(-age / SECOND), "second");
+}
+
+function textOf(element, moment) {
+  const age = Date.now() - moment;
+  if (element.matches(".exact")) return moment.toLocaleString(language, EXACT); // in the record of a question
+  if (element.matches(".elapsed")) return asDuration(age);
+  if (element.matches(".at")) return asClockTime(moment, age); // "until 10:12", not "until in 5 min."
+  return asRelative(moment, age);
+}
+
+const titled = new WeakSet(); // each change of a title makes the browser lay out a long page again
+
+function showTime(element) {
+  const moment = new Date(element.dateTime);
+  const text = textOf(element, moment);
+  if (element.textContent !== text) element.textContent = text;
+  if (titled.has(element)) return;
+  titled.add(element);
+  element.title = moment.toLocaleString(language);
+}
+
+const showTimes = () => document.querySelectorAll("time[datetime]").forEach(showTime);
+
+// Once for all changes that arrive together.
+let frame = 0;
+
+function showTimesSoon() {
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    showTimes();
+  });
+}
+
+showTimes();
+setInterval(showTimes, SECOND);
+document.addEventListener("htmx:afterSwap", showTimesSoon);
+document.addEventListener("htmx:sseMessage", showTimesSoon);
