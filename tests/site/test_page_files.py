@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import ROOT
+from tests.harness.sites import ROOT
 
 TEMPLATES = [*ROOT.glob("rooms/templates/**/*.html"), *ROOT.glob("templates/**/*.html")]
 FOLDERS = (ROOT / "rooms" / "static", ROOT / "static")
