@@ -213,8 +213,8 @@ def test_empty_pages_are_german(browser: Client, german_room: Room) -> None:
 def test_a_long_room_is_german(
     browser: Client, ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rooms.pages.views.OPEN_CARDS", 1)
-    monkeypatch.setattr("rooms.pages.views.ENTRIES_PER_PAGE", 1)
+    monkeypatch.setattr("rooms.pages.open_cards.OPEN_CARDS", 1)
+    monkeypatch.setattr("rooms.pages.room.ENTRIES_PER_PAGE", 1)
     for _ in range(2):
         ask()
         lifecycle.withdraw(ask())
