@@ -37,7 +37,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_filter = ("action", "actor_type", AuditedRoomFilter, "at")
     search_fields = ("actor", "=subject", "=room")
     search_help_text = _(
-        "A part of the actor; or all of a room, of a question’s id, of what follows abk_ in a key"
+        "Part of the actor’s name; or the exact room, question ID or key prefix (the part after abk_)"
     )
     fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "details", "is_intact")
 

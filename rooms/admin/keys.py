@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms import access
@@ -63,7 +63,7 @@ class NewKeyPage(AuditedAdmin):
             "content": format_html(
                 '<p><a href="{}">{}</a></p>',
                 onward.headers.get("Location", ""),
-                gettext("I have copied it: go on"),
+                gettext("Copied, continue"),
             ),
         }
         return TemplateResponse(request, "admin/base_site.html", context)
@@ -78,7 +78,9 @@ class NewKeyForm(forms.ModelForm):
         initial=default_scopes,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("What the key may do, for good. With none ticked: ask and terminal."),
+        help_text=_(
+            "What the key may do. This cannot be changed later. If none is selected: ask and terminal."
+        ),
     )
 
     def clean_scopes(self) -> list[str]:
@@ -109,7 +111,7 @@ class KeyStateFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
-            ("alive", gettext("Alive")),
+            ("alive", pgettext("state of a key", "Active")),
             ("revoked", gettext("Revoked")),
             ("expired", gettext("Expired")),
             ("archived", gettext("Room archived")),
@@ -183,7 +185,7 @@ class AgentKeyAdmin(NewKeyPage):
             return gettext("revoked")
         if key.has_expired:
             return gettext("expired")
-        return gettext("room archived") if key.room.archived_at else gettext("alive")
+        return gettext("room archived") if key.room.archived_at else pgettext("state of a key", "active")
 
     @admin.action(description=_("Revoke selected keys"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> None:
@@ -200,6 +202,8 @@ class AgentKeyAdmin(NewKeyPage):
             try:
                 self.tell_key(request, *access.rotate_key(key, by=request.user))
             except access.NotRotatable:
-                refused = gettext("“%(label)s” was not rotated: it has less than a day left, or none.")
+                refused = gettext(
+                    "“%(label)s” was not rotated: the key has expired, was revoked, or expires within a day."
+                )
                 messages.error(request, refused % {"label": key.label})
         return self.show_keys(request, redirect(request.get_full_path()))

@@ -42,7 +42,7 @@ class NewMembers(BaseInlineFormSet):
         for form in self.extra_forms:
             user = form.cleaned_data.get("user")
             if user and user.pk in members:
-                form.add_error("user", gettext("%(user)s is a member already.") % {"user": user})
+                form.add_error("user", gettext("%(user)s is already a member.") % {"user": user})
 
 
 class NewMemberInline(MembershipInline):

@@ -72,10 +72,10 @@ class NoticeAdmin(ReadOnlyAdmin):
             return gettext("failed")
         return gettext("not needed") if notice.cancelled_at else gettext("waiting")
 
-    @admin.action(description=_("Send again what failed"), permissions=["resend"])
+    @admin.action(description=_("Resend failed notifications"), permissions=["resend"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notice]) -> None:
         count = outbox.send_again(queryset)
-        sentence = gettext("Notifications to be sent again: %(count)s.") % {"count": count}
+        sentence = gettext("Notifications queued to be sent again: %(count)s.") % {"count": count}
         self.message_user(request, sentence, messages.SUCCESS)
 
 

@@ -71,7 +71,7 @@ class QuestionAdmin(ReadOnlyAdmin):
     def text(self, question: Question) -> str:
         return short(str(question))
 
-    @admin.display(description=_("active"), boolean=True)
+    @admin.display(description=_("agent waiting"), boolean=True)
     def agent_is_waiting(self, question: Question) -> bool:
         return question.agent_is_waiting
 

@@ -44,7 +44,7 @@ class RoomAdmin(NewKeyPage):
         "slug",
         "is_open",
         "member_count",
-        "living_keys",
+        "active_keys",
         "open_questions",
         "changed_at",
     )
@@ -66,7 +66,7 @@ class RoomAdmin(NewKeyPage):
             {
                 "fields": CARE_FIELDS,
                 "description": _(
-                    "For every question of this room. Agents can ask for more care, never for less."
+                    "Applies to every question in this room. Agents can ask for more care, but not for less."
                 ),
             },
         ),
@@ -82,7 +82,7 @@ class RoomAdmin(NewKeyPage):
             .get_queryset(request)
             .annotate(
                 member_count=count_per_room(Membership.objects.all()),
-                living_keys=count_per_room(AgentKey.objects.alive()),
+                active_keys=count_per_room(AgentKey.objects.alive()),
                 open_questions=count_per_room(Question.objects.open()),
             )
         )
@@ -143,16 +143,16 @@ class RoomAdmin(NewKeyPage):
     def member_count(self, room: Any) -> int:
         return room.member_count
 
-    @admin.display(description=_("living keys"), ordering="living_keys")
-    def living_keys(self, room: Any) -> int:
-        return room.living_keys
+    @admin.display(description=_("active keys"), ordering="active_keys")
+    def active_keys(self, room: Any) -> int:
+        return room.active_keys
 
     @admin.display(description=_("open questions"), ordering="open_questions")
     def open_questions(self, room: Any) -> int:
         return room.open_questions
 
     @admin.action(
-        description=_("Archive: withdraw open questions, stop the keys, keep the history"),
+        description=_("Archive: withdraw open questions, disable keys, keep the history"),
         permissions=["change"],
     )
     def archive(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
@@ -163,7 +163,7 @@ class RoomAdmin(NewKeyPage):
             request, gettext("Rooms archived: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
         )
 
-    @admin.action(description=_("Restore: bring archived rooms back"), permissions=["change"])
+    @admin.action(description=_("Restore archived rooms"), permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
         rooms = list(queryset.exclude(archived_at=None))
         for room in rooms:

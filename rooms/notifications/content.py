@@ -52,7 +52,7 @@ def letter_about(kind: Notice.Kind, question: Question) -> Letter:
     topic = first.header or gettext("Question")
     title = f"{topic} · {question.room.name}"
     if kind == Notice.Kind.ESCALATED:
-        title = gettext("Nobody has answered: %(title)s") % {"title": title}
+        title = gettext("Not answered yet: %(title)s") % {"title": title}
     body = card.outcome if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
     return Letter(
         kind=kind,
@@ -71,7 +71,7 @@ def letter_to_try(notice_id: str, room: Room | None) -> Letter:
     return Letter(
         kind=Notice.Kind.TEST,
         title=gettext("Test from Ask Bridge"),
-        body=gettext("This is how a question of an agent will reach you."),
+        body=gettext("Questions from agents will arrive like this."),
         path=reverse("ask_bridge:room", args=(room.slug,)) if room else reverse("ask_bridge:settings"),
         tag=notice_id,
         room=one_line(room.name, TITLE_CHARACTERS) if room else "",

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 # For a whole delivery. `outgoing` ends after 10 seconds by itself, except while the system looks for a host;
 # a mail server may say a word now and then. Well before the lease ends.
 HAND_SECONDS = 15
-TOO_SLOW = gettext_noop("It took too long.")
+TOO_SLOW = gettext_noop("It timed out.")
 # A process that stops lets what is on its way arrive, but not for longer than anybody waits for it.
 LEAVE_SECONDS = 1
 

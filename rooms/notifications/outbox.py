@@ -100,12 +100,12 @@ class PutOff:
 
 Verdict = Cancelled | PutOff | None
 
-SETTLED = gettext_noop("It is settled.")
-TOO_OLD = gettext_noop("It is older than a day.")
-TOO_OFTEN = gettext_noop("It was tried too often.")
-NOT_WANTED = gettext_noop("The receiver may not see the room, or does not want to hear of it any more.")
+SETTLED = gettext_noop("The question is settled.")
+TOO_OLD = gettext_noop("The notification is more than a day old.")
+TOO_OFTEN = gettext_noop("Too many failed attempts.")
+NOT_WANTED = gettext_noop("The receiver cannot see the room any more, or has turned these notifications off.")
 NO_RECEIVER = gettext_noop("The receiver was removed.")
-NEVER_TOLD = gettext_noop("The receiver never heard that it was asked.")
+NEVER_TOLD = gettext_noop("The receiver was not notified of the question.")
 
 
 def take(most: int, busy: Collection[Parcel] = ()) -> list[Parcel]:

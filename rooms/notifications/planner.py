@@ -195,7 +195,7 @@ def _escalated_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
 
 # ---- settled ---------------------------------------------------------------------------------------------
 
-SETTLED_FIRST = gettext_noop("It was settled before this was due.")
+SETTLED_FIRST = gettext_noop("The question was settled before the notification was due.")
 
 
 def _settle(room: Room, questions: list[Question]) -> None:

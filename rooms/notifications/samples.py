@@ -43,7 +43,7 @@ def in_words(tests: list[Notice]) -> Tried:
     if any(test.is_waiting for test in tests):
         is_late = first.created_at < timezone.now() - LOOKED_AFTER
         if is_late:
-            return {**tried, "problem": gettext("It is not sent yet. Reload the page to look again.")}
+            return {**tried, "problem": gettext("Not sent yet. Reload the page to check again.")}
         return {**tried, "is_waiting": True}
     if wrong := [test.last_error for test in tests if not test.sent_at]:
         return {**tried, "problem": " ".join(wrong)}
@@ -53,7 +53,7 @@ def in_words(tests: list[Notice]) -> Tried:
 def _success(test: Notice, count: int) -> str:
     match test.channel:
         case Notice.Channel.WEBHOOK:
-            return gettext("Sent: it was taken.")
+            return gettext("Sent and accepted.")
         case Notice.Channel.MAIL:
             return gettext("Sent to %(address)s.") % {"address": planner.address_of(test.user)}
         case _:

@@ -55,9 +55,9 @@ def _errors(request: HttpRequest, chosen: NoticePreferences) -> dict[str, str]:
         if getattr(chosen, name) is not None:
             continue
         if request.POST.get(name, "").strip():
-            errors[name] = gettext("This is not a time such as 22:00.")
+            errors[name] = gettext("Enter a time such as 22:00.")
         elif request.POST.get(other, "").strip():
-            errors[name] = gettext("Fill in this time as well, or clear the other one.")
+            errors[name] = gettext("Enter this time too, or clear the other one.")
     return errors
 
 
@@ -129,7 +129,7 @@ def in_words(minutes: int) -> str:
     if minutes == OFF:
         return gettext("Off")
     if minutes == AT_ONCE:
-        return gettext("At once")
+        return gettext("Immediately")
     if minutes % 60:
         return ngettext("After %(count)s minute", "After %(count)s minutes", minutes) % {"count": minutes}
     hours = minutes // 60
@@ -174,7 +174,7 @@ def try_out(request: HttpRequest) -> Tried:
 
 def _try_mail(user: Any) -> Tried:
     if not planner.address_of(user):
-        return {"channel": "mail", "problem": gettext("Your account has no mail address.")}
+        return {"channel": "mail", "problem": gettext("Your account has no e-mail address.")}
     return samples.queue([planner.mail_row(Notice.Kind.TEST, None, user, timezone.now())])
 
 

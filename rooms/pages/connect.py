@@ -162,7 +162,7 @@ def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
             "question": gettext("Do you see this card?"),
             "header": gettext("Test"),
             "options": [gettext("Yes, and I clicked it"), gettext("Yes, but I would like another colour")],
-            "context": {"text": gettext("%(name)s tries out %(room)s.") % names},
+            "context": {"text": gettext("%(name)s is testing %(room)s.") % names},
             "timeout_seconds": TEST_QUESTION_SECONDS,
         }
     )

@@ -28,7 +28,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "id": inbox,
         "name": "Ask Bridge",
         "short_name": "Ask Bridge",
-        "description": gettext("Questions of your team’s AI agents, answered with one click."),
+        "description": gettext("Answer the questions of your team’s AI agents with one click."),
         "lang": get_language(),
         "start_url": inbox,
         "scope": inbox,

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import get_text_list
 from django.utils.translation import get_language, gettext
 
-from rooms.contract.care import Care, First, Lock, Vote, care_of, decided_choices
+from rooms.contract.care import Care, First, Lock, Vote, agreeing, care_of, decided_choices
 from rooms.contract.forms import Draft, other_field
 from rooms.contract.payload import Choice, Option, Prompt, parse_choices, parse_prompts
 from rooms.models import Answer, EndReason, Message, Question
@@ -195,6 +195,12 @@ class Card:
             {"name": voter(vote), "choice": in_words(prompts, vote["choices"])}
             for vote in self.question.votes or ()
         ]
+
+    @property
+    def matching_votes(self) -> int:
+        """The most votes for the same choice: these count towards the votes needed."""
+        votes = self.question.votes or []
+        return max((len(agreeing(votes, vote)) for vote in votes), default=0)
 
     @property
     def sends_on_click(self) -> bool:

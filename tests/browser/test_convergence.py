@@ -49,7 +49,7 @@ def expect_right_within_five_seconds(page: Page, question: dict, since: float) -
 
 def expect_caught_up(page: Page) -> None:
     """It was told on the page, if only for the seconds in which we looked for something else."""
-    page.wait_for_function("() => window.told.some((text) => text.startsWith('Caught up.'))")
+    page.wait_for_function("() => window.told.some((text) => text.startsWith('Up to date again.'))")
 
 
 def test_503_for_ten_seconds(agent: Agent, page: Page, proxy: Proxy) -> None:
@@ -61,7 +61,7 @@ def test_503_for_ten_seconds(agent: Agent, page: Page, proxy: Proxy) -> None:
     proxy.heal()
     expect_right_within_five_seconds(page, missed, time.monotonic())
     expect_caught_up(page)
-    expect(page.get_by_text("Caught up")).to_be_hidden()
+    expect(page.get_by_text("Up to date again")).to_be_hidden()
 
 
 def test_a_minute_without_a_network_that_nobody_told_of(agent: Agent, page: Page, proxy: Proxy) -> None:

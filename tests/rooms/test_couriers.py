@@ -131,5 +131,5 @@ def test_a_hand_that_is_held_is_freed_and_what_it_had_was_not_sent(
     go_round()
     is_over.set()
     notice = Notice.objects.waiting().get()
-    assert (notice.attempts, notice.failures, notice.last_error) == (1, 1, "It took too long.")
+    assert (notice.attempts, notice.failures, notice.last_error) == (1, 1, "It timed out.")
     assert notice.next_attempt_at > timezone.now()

@@ -53,7 +53,7 @@ def mail_to(address: str, notice_id: str, letter: Letter) -> EmailMultiAlternati
 def send(mail: EmailMultiAlternatives) -> None:
     """Hand it to the mail server, or raise why not."""
     if not are_possible():
-        raise safe_http.Refused(gettext("This site is not set up to send mails."))
+        raise safe_http.Refused(gettext("E-mail is not set up on this site."))
     mail.connection = connection = cast(Any, get_connection())
     if getattr(connection, "timeout", 0) is None:  # a portal without EMAIL_TIMEOUT
         connection.timeout = TIMEOUT_SECONDS
@@ -65,7 +65,7 @@ def send(mail: EmailMultiAlternatives) -> None:
     except SMTPResponseException as refused:
         raise _problem(refused.smtp_code, refused.smtp_error) from None
     except BadHeaderError:
-        raise safe_http.Refused(gettext("The mail address is not one.")) from None
+        raise safe_http.Refused(gettext("This is not a valid e-mail address.")) from None
     except (OSError, SMTPException) as problem:
         named = {"problem": str(problem) or type(problem).__name__}
         raise safe_http.Unreachable(
@@ -76,5 +76,5 @@ def send(mail: EmailMultiAlternatives) -> None:
 def _problem(code: int, said: Any) -> Exception:
     """From 500 on a mail server means it for good."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    sentence = gettext("The mail server said %(code)s: %(said)s") % {"code": code, "said": text}
+    sentence = gettext("The mail server replied %(code)s: %(said)s") % {"code": code, "said": text}
     return safe_http.Refused(sentence) if code >= 500 else safe_http.Unreachable(sentence)

@@ -72,9 +72,9 @@ def add_device(user: Person, said: str, user_agent: str) -> PushSubscription:
         is_secret = len(push_encryption.decoded(auth)) == 16
         _checked(endpoint)
     except (ValueError, TypeError, KeyError, RecursionError, InvalidKey, safe_http.Refused):
-        raise NotADevice(gettext("This is not what a browser sends to be notified.")) from None
+        raise NotADevice(gettext("This is not a valid push subscription.")) from None
     if not is_secret or len(endpoint) > ENDPOINT_LENGTH or "\x00" in endpoint:
-        raise NotADevice(gettext("This is not what a browser sends to be notified."))
+        raise NotADevice(gettext("This is not a valid push subscription."))
     mine = PushSubscription.objects.filter(user=user.pk)
     if mine.exclude(endpoint=endpoint).count() >= DEVICES_PER_PERSON:
         raise NotADevice(gettext("You have too many devices: remove one first."))
@@ -94,7 +94,7 @@ def _checked(endpoint: str) -> SplitResult:
     """Anybody who signs in tells us where to send: a service that a browser would take, or Refused."""
     parts = safe_http.check(endpoint)
     if parts.scheme != "https" and not setting(NETWORKS):
-        raise safe_http.Refused(gettext("Push services are called by https:// only."))
+        raise safe_http.Refused(gettext("The address of a push service must begin with https://."))
     return parts
 
 
@@ -133,7 +133,7 @@ def send(device: PushSubscription, message: Mapping[str, Any]) -> None:
     """Hand a `payload` to the browser's push service, or raise why not."""
     own_key = _own_key(setting("VAPID_PRIVATE_KEY"))
     if own_key is None:
-        raise safe_http.Refused(gettext("This site has no key for push notifications."))
+        raise safe_http.Refused(gettext("Push notifications are not set up on this site."))
     parts = _checked(device.endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",
@@ -153,7 +153,7 @@ def send(device: PushSubscription, message: Mapping[str, Any]) -> None:
     body = encrypted(device, json.dumps(message, ensure_ascii=False).encode())
     reply = safe_http.post(device.endpoint, body, headers, networks=NETWORKS)
     if reply.status in (404, 410):
-        raise safe_http.Gone(gettext("The browser has taken its permission back, or is gone."))
+        raise safe_http.Gone(gettext("The browser’s push subscription has expired or was revoked."))
     if reply.status == 429 or reply.status >= 500:
         raise safe_http.Unreachable(reply.in_words, reply.retry_after_seconds)
     if not reply.is_ok:

@@ -98,12 +98,12 @@ def relock_all() -> tuple[int, int]:
 def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, Any]) -> None:
     """Call it, or raise why that did not work."""
     if not setting("ORIGIN"):
-        raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
+        raise safe_http.Refused(gettext("The site’s own address is not configured: set ORIGIN."))
     try:
         url, secret = unlock(PURPOSE, webhook.locked_address), unlock(PURPOSE, webhook.locked_secret)
     except CannotUnlock:
         raise safe_http.Refused(
-            gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
+            gettext("Its address was encrypted with another SECRET_KEY: remove the webhook and add it again.")
         ) from None
     url, message = _shaped(webhook, url, letter, event)
     body = json.dumps(message).encode()
@@ -113,7 +113,7 @@ def send(webhook: Webhook, notice_id: str, letter: Letter, event: Mapping[str, A
         headers["X-Ask-Bridge-Signature"] = signature(secret, body, int(time()))
     reply = safe_http.post(url, body, headers, networks="WEBHOOK_ALLOWED_NETWORKS")
     if 300 <= reply.status < 400:
-        raise safe_http.Refused(gettext("The answer was a redirect, and those are not followed."))
+        raise safe_http.Refused(gettext("The receiver replied with a redirect, which is not followed."))
     if reply.status == 410:
         raise safe_http.Gone(reply.in_words)
     if not reply.is_ok:
