@@ -1,6 +1,6 @@
-"""Every address of Ask Bridge, below whatever prefix the portal includes this at.
+"""URL patterns of Ask Bridge, below the prefix at which the portal includes them.
 
-The names are a contract: `live.py` takes some of these calls before Django does, by name.
+The names are a contract: `rooms.live` handles some of these requests before Django does, by name.
 """
 
 from django.urls import path, re_path
@@ -20,7 +20,7 @@ from rooms.pages import settings as settings_page
 
 app_name = "ask_bridge"
 
-# Looked through in this order: what is called most stands first.
+# Matched in this order: the most frequent requests come first.
 urlpatterns = [
     path("api/v1/rooms/<slug:room>/questions", api_questions.questions, name="api-questions"),
     path("api/v1/rooms/<slug:room>/messages", api_messages.messages, name="api-messages"),
@@ -31,7 +31,7 @@ urlpatterns = [
     path("api/v1/questions/<slug:question_id>/wait", api_questions.wait, name="api-wait"),
     path("api/v1/questions/<slug:question_id>/answer", api_questions.answer, name="api-answer"),
     path("api/v1/openapi.json", probes.openapi_document, name="api-openapi"),
-    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
+    # All else below api/, also an empty rest and line breaks: errors are JSON there.
     re_path(r"^api/", probes.not_found, name="api-not-found"),
     path("rooms/<slug:room>/questions/<slug:question_id>", question.question, name="question"),
     path("rooms/<slug:room>/questions/<slug:question_id>/answer", question.answer, name="answer"),

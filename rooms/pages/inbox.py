@@ -12,7 +12,7 @@ from rooms.models import Question
 from rooms.pages.open_cards import number_in, open_cards
 from rooms.web import base_context, form, page
 
-# So many are closed by one click: each is a transaction, and a request should end.
+# Questions closed by one click at most: each is a transaction, and the request must not take too long.
 CLOSE_LIMIT = 500
 
 
@@ -23,16 +23,16 @@ def inbox(request: HttpRequest) -> HttpResponse:
     questions = Question.objects.with_answer().filter(room__in=rooms)
     attended = questions.attended().order_by("-agent_active", "asked_at")
     unattended = questions.unattended().order_by("asked_at")
-    around = base_context(request, rooms)
-    for_others, standing = around["locked"].condition, around["standing"]
-    folded = open_cards(request, unattended, standing)
+    base = base_context(request, rooms)
+    for_others, standing = base["locked"].condition, base["standing"]
+    unattended_cards = open_cards(request, unattended, standing)
     context = {
-        **around,
+        **base,
         "page": "inbox",
         **open_cards(request, attended.exclude(for_others), standing),
         "others": open_cards(request, attended.filter(for_others), standing),
-        "unattended": folded,
-        "unattended_rest": folded["open_total"] - len(folded["cards"]),
+        "unattended": unattended_cards,
+        "unattended_rest": unattended_cards["open_total"] - len(unattended_cards["cards"]),
         "closed": number_in(request, "closed"),
         "close_limit": CLOSE_LIMIT,
     }
@@ -41,14 +41,14 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 @form
 def close_unattended(request: HttpRequest) -> HttpResponse:
-    """Close what no agent waits for, in the rooms and of the questions that this person may decide."""
+    """Close the questions without a waiting agent that this person may decide."""
     unattended = Question.objects.unattended().order_by("asked_at")
-    concerned = access.visible_rooms(request.user).filter(pk__in=unattended.order_by().values("room"))
-    rooms = [room for room in concerned if access.may_answer(request.user, room)]
-    theirs = (
+    affected = access.visible_rooms(request.user).filter(pk__in=unattended.order_by().values("room"))
+    rooms = [room for room in affected if access.may_answer(request.user, room)]
+    decidable = (
         question
         for question in unattended.select_related("room").filter(room__in=rooms)
         if lifecycle.may_decide(question, request.user)
     )
-    closed = lifecycle.close_unattended(list(islice(theirs, CLOSE_LIMIT)), by=request.user)
+    closed = lifecycle.close_unattended(list(islice(decidable, CLOSE_LIMIT)), by=request.user)
     return HttpResponseRedirect(f"{reverse('ask_bridge:inbox')}?closed={closed}", status=303)

@@ -1,4 +1,4 @@
-"""The open cards of the inbox and of a room: the first ones, and more on demand."""
+"""Open cards of the inbox and of a room: the first ones, and more on demand."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from rooms.access import locks
 from rooms.models import QuestionQuerySet
 from rooms.rendering import cards
 
-# Open cards at first, more than anybody reads at once, and the most that one page shows on demand.
+# Open cards that a page shows at first, more than a person reads at once; and at most, on demand.
 OPEN_CARDS = 100
 MOST_OPEN_CARDS = 1_000
 
 
 def open_cards(request: HttpRequest, questions: QuestionQuerySet, standing: locks.Standing) -> dict[str, Any]:
-    """The first of these, and more on demand: `?show=200`."""
+    """Template context with the first cards rendered; `?show=200` shows more."""
     count = min(max(number_in(request, "show") or 0, OPEN_CARDS), MOST_OPEN_CARDS)
     token = get_token(request)
     return {
@@ -30,5 +30,6 @@ def open_cards(request: HttpRequest, questions: QuestionQuerySet, standing: lock
 
 
 def number_in(request: HttpRequest, name: str) -> int | None:
+    """A query parameter as a number; None if it is missing or not a number."""
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -33,7 +33,7 @@ def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
     address = reverse("ask_bridge:question", args=(asked.room.slug, asked.pk))
-    # From the history: the search that found it, to go back to.
+    # Set by links in the history: the search to go back to.
     found_by = request.GET.get("search")
     context = {
         **base_context(request, room=asked.room),
@@ -99,7 +99,7 @@ def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 @form
 def undo(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
-    """Take back what was decided while the agent has not been told."""
+    """Undo a decision that the agent has not received yet."""
     asked = access.question_for(request.user, room, question_id)
     access.check_may_answer(request.user, asked.room)
     rate_limits.check_answers(request.user, asked)
@@ -112,7 +112,7 @@ def undo(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
 
 @form
 def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
-    """Somebody has begun to fill in a card: the others see their name on it."""
+    """Show the other viewers of the card that this person has begun to fill it in."""
     asked = access.question_for(request.user, room, question_id)
     access.check_may_answer(request.user, asked.room)
     if asked.is_open:
@@ -121,7 +121,7 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
 
 
 def _decided(request: HttpRequest, question: Question) -> HttpResponse:
-    """The card as it is now: settled, or a careful one on its way there."""
+    """The card after a decision: settled, or still open because of more votes or the undo period."""
     if not question.is_open:
         hub.yield_to_agents(question)
     if is_htmx(request):
@@ -138,10 +138,10 @@ def _not_sent(
     drafts: Sequence[Draft] = (),
     words: str | None = None,
 ) -> HttpResponse:
-    """Say what is missing and keep what was filled in."""
+    """Show the errors and keep the input."""
     if not asked.is_open or asked.is_held:
         return _too_late(request, asked, drafts, words)
-    # A field of the form says by itself what is wrong with it; the rest stands above the button.
+    # Errors of a text field are shown beside it, all others above the button.
     fields = {other_field(index) for index in range(len(asked.prompts))}
     at_fields = {error.field: error.message for error in problem.errors if error.field in fields}
     texts = [_in_words(error, asked) for error in problem.errors if error.field not in fields]
@@ -152,7 +152,7 @@ def _not_sent(
 
 
 def _in_words(error: FieldError, asked: Question) -> str:
-    """What is wrong, and with which of several prompts, as people know it."""
+    """The error message, with the name of the prompt if there are several."""
     for prompt in asked.prompts if len(asked.prompts) > 1 else ():
         if prompt["question"] in error.field:
             named = {"prompt": markup.plain(prompt["header"] or prompt["question"]), "problem": error.message}
@@ -163,7 +163,7 @@ def _in_words(error: FieldError, asked: Question) -> str:
 def _too_late(
     request: HttpRequest, settled: Question, drafts: Sequence[Draft] = (), words: str | None = None
 ) -> HttpResponse:
-    """Name the winner, show what they chose, keep what this person had filled in."""
+    """Show who decided what, and keep the input of this person."""
     card = cards.render_lost(settled, request.user.pk, drafts, words, get_token(request))
     if is_htmx(request):
         return HttpResponse(card, status=409)

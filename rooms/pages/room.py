@@ -27,10 +27,10 @@ AGENTS_SHOWN = 8
 @page
 @require_safe
 def room(request: HttpRequest, room: str) -> HttpResponse:
-    # The room first: what changes after this revision comes over the stream.
+    # Read the room first: later changes arrive over the stream, which starts at this revision.
     own_room = access.room_for(request.user, room)
     before = number_in(request, "before")
-    # Older entries are loaded into a page that has what was open then among its open cards.
+    # Older entries load into a page of this revision, which shows what was open then as open cards.
     rendered = number_in(request, "rendered") or own_room.revision
     entries, next_before = timeline.page_before(own_room, before, rendered, ENTRIES_PER_PAGE)
     context = {
@@ -42,10 +42,10 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     if is_htmx(request) and before:
         return render(request, "ask_bridge/_timeline.html", context)
     open_questions = Question.objects.with_answer().open().filter(room=own_room).order_by("position")
-    around = base_context(request, room=own_room)
-    context |= around | {
-        "attended_count": around["attended_counts"][own_room.pk],
-        **open_cards(request, open_questions.none() if before else open_questions, around["standing"]),
+    base = base_context(request, room=own_room)
+    context |= base | {
+        "attended_count": base["attended_counts"][own_room.pk],
+        **open_cards(request, open_questions.none() if before else open_questions, base["standing"]),
         "is_past": bool(before),
         "people": _people_here(request, own_room),
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
@@ -71,11 +71,11 @@ def post_message(request: HttpRequest, room: str) -> HttpResponse:
         if not is_htmx(request):
             raise
         form.add_error("content", f"{too_many_in_words(over)}.")
-        # The same nonce: what is sent again is the same message.
+        # Keep the nonce, so that sending again does not make a second message.
         composer = {"room": own_room, "form": form, "nonce": read_nonce(request.POST)}
         return retry_later(render(request, "ask_bridge/_composer.html", composer, status=429), over)
     if is_htmx(request):
-        # The message itself arrives over the stream, for its writer as for everybody.
+        # The message itself arrives over the stream, also for its author.
         composer = {
             "room": own_room,
             "form": form,
@@ -96,7 +96,7 @@ def _sent_message(request: HttpRequest, room: Room) -> Message | None:
 
 
 def _people_here(request: HttpRequest, room: Room) -> list[str]:
-    """Who has a page open; whoever asks has one now."""
+    """Names of the people with a page of this room open, including this viewer."""
     return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
 
 
