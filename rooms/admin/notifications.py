@@ -1,4 +1,4 @@
-"""Notifications for admins: what went out, what failed and why, another try; and every room's webhooks."""
+"""Admin of notifications (state, errors, resend) and of the webhooks of all rooms."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ class NoticeAdmin(ReadOnlyAdmin):
 
 @admin.register(Webhook)
 class WebhookAdmin(admin.ModelAdmin):
-    """Added on the room's own page, which shows the secret once; looked after here for all rooms."""
+    """Webhooks of all rooms. They are added on the page of their room, which shows the secret once."""
 
     list_display = ("label", "room", "kind", "host", "is_enabled", "on_asked", "on_settled", "after_minutes")
     list_filter = ("is_enabled", "kind", "room")

@@ -23,7 +23,7 @@ CARE_FIELDS = ("first_role", "first_people", "votes_needed", "undo_seconds", "es
 
 
 class RoomForm(forms.ModelForm):
-    """The care of a room is one value; here it has a field for each of its parts."""
+    """`Room.care` is one JSON value; the form has a field for each of its parts."""
 
     first_role = forms.ChoiceField(
         label=_("Ask first"),
