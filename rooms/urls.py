@@ -14,9 +14,8 @@ from rooms.history import views as history_views
 from rooms.insights import views as insights_views
 from rooms.live import metrics, polling
 from rooms.notifications import samples, webhook_views
-from rooms.pages import connect, manifest
+from rooms.pages import connect, inbox, manifest, question, room
 from rooms.pages import settings as settings_page
-from rooms.pages import views as pages
 
 app_name = "ask_bridge"
 
@@ -31,17 +30,17 @@ urlpatterns = [
     path("api/v1/questions/<slug:question_id>/wait", api_questions.wait, name="api-wait"),
     path("api/v1/questions/<slug:question_id>/answer", api_questions.answer, name="api-answer"),
     path("api/v1/openapi.json", probes.openapi_document, name="api-openapi"),
-    # Whatever else is below api/, an empty rest and line breaks included: problems are JSON there.
+    # All else below api/, also an empty rest and line breaks: errors are JSON there.
     re_path(r"^api/", probes.not_found, name="api-not-found"),
-    path("rooms/<slug:room>/questions/<slug:question_id>", pages.question, name="question"),
-    path("rooms/<slug:room>/questions/<slug:question_id>/answer", pages.answer, name="answer"),
-    path("rooms/<slug:room>/questions/<slug:question_id>/answering", pages.answering, name="answering"),
-    path("rooms/<slug:room>/questions/<slug:question_id>/undo", pages.undo, name="undo"),
-    path("rooms/<slug:room>/questions/<slug:question_id>/skip", pages.skip, name="skip"),
-    path("rooms/<slug:room>/questions/<slug:question_id>/reply", pages.ask_back, name="ask-back"),
-    path("", pages.inbox, name="inbox"),
+    path("rooms/<slug:room>/questions/<slug:question_id>", question.question, name="question"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/answer", question.answer, name="answer"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/answering", question.answering, name="answering"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/undo", question.undo, name="undo"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/skip", question.skip, name="skip"),
+    path("rooms/<slug:room>/questions/<slug:question_id>/reply", question.ask_back, name="ask-back"),
+    path("", inbox.inbox, name="inbox"),
     path("stream", polling.stream, name="inbox-stream"),
-    path("close-unattended", pages.close_unattended, name="close-unattended"),
+    path("close-unattended", inbox.close_unattended, name="close-unattended"),
     path("history", history_views.history_page, name="history"),
     path("history/export", export_views.export, name="export"),
     path("history/export.csv", export_views.export_csv, name="export-csv"),
@@ -56,10 +55,10 @@ urlpatterns = [
     path("settings/tried", samples.tried, name="tried-notices"),
     path("service-worker.js", manifest.service_worker, name="service-worker"),
     path("manifest.webmanifest", manifest.manifest, name="manifest"),
-    path("rooms/<slug:room>", pages.room, name="room"),
+    path("rooms/<slug:room>", room.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
     path("rooms/<slug:room>/stream", polling.stream, name="room-stream"),
-    path("rooms/<slug:room>/messages", pages.post_message, name="post-message"),
+    path("rooms/<slug:room>/messages", room.post_message, name="post-message"),
     path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
     path("rooms/<slug:room>/insights", insights_views.of_room, name="room-insights"),
     path("rooms/<slug:room>/connect", connect.connect, name="connect"),

@@ -69,10 +69,10 @@ def form(view: View) -> View:
         except rate_limits.TooMany as over:
             return retry_later(_too_many(request, over, path.get("question_id", "")), over)
         except access.MayNotAnswer:
-            sentence = gettext("You may read this room, but not answer in it")
+            sentence = gettext("You can read this room, but not answer in it")
             return _may_not(request, path.get("question_id", ""), sentence)
         except lifecycle.NotTheirTurn:
-            sentence = gettext("This question is for others to decide: the card says for whom")
+            sentence = gettext("Only the people named on the card can decide this question")
             return _may_not(request, path.get("question_id", ""), sentence)
 
     return page(posted)
@@ -88,14 +88,14 @@ def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str)
     """A sentence for the card; without JavaScript a page that can send the form again."""
     if is_htmx(request):
         return sentences(question_id, [too_many_in_words(over)], status=429)
-    return _page_to_resend(request, gettext("Too much at once"), too_many_in_words(over), status=429)
+    return _page_to_resend(request, gettext("Too many requests"), too_many_in_words(over), status=429)
 
 
 def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
     """The same when the database takes no writes."""
     sentence = {
         Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
-        Refusal.FULL: gettext("The disk of the database is full, so nothing was saved: please tell an admin"),
+        Refusal.FULL: gettext("The database disk is full, so nothing was saved: please tell an admin"),
     }[refusal]
     if is_htmx(request):
         response = sentences(question_id, [sentence], status=503)
@@ -133,10 +133,7 @@ def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpRespo
 def too_many_in_words(over: rate_limits.TooMany) -> str:
     """The sentence about a rate limit; like all form errors without a full stop."""
     named = {"limit": over.limit, "seconds": over.seconds}
-    return (
-        gettext("That makes more than %(limit)s within a minute: send it again in %(seconds)s seconds")
-        % named
-    )
+    return gettext("More than %(limit)s within a minute: send it again in %(seconds)s seconds") % named
 
 
 def _page_of_form(request: HttpRequest) -> str:

@@ -1,7 +1,6 @@
-"""The Django admin: rooms, members and keys to edit; all else to read.
+"""The Django admin: rooms, members and keys can be edited; history is read-only.
 
-Pages that show what happened are read-only. State changes only through the verbs of `lifecycle` and `access`.
-Each module registers its own models.
+State changes only through the functions of `lifecycle` and `access`. Each module registers its own models.
 """
 
 from rooms.admin import audit, keys, members, messages, notifications, questions, rooms

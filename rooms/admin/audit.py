@@ -1,4 +1,4 @@
-"""The audit in the admin: read-only."""
+"""Admin of the audit log: read-only."""
 
 from typing import Any
 
@@ -9,14 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 from rooms import audit
 from rooms.admin.model_admins import ReadOnlyAdmin
-from rooms.models import (
-    AuditEntry,
-    Room,
-)
+from rooms.models import AuditEntry, Room
 
 
 class AuditedRoomFilter(admin.SimpleListFilter):
-    """The rooms of today; the names of rooms in the audit itself would be a walk through all of it."""
+    """Offers the existing rooms: to read the names of all rooms from the log would scan the whole log."""
 
     title = _("room")
     parameter_name = "room"
@@ -31,13 +28,13 @@ class AuditedRoomFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """Not even superusers remove anything here."""
+    """Read-only for superusers too: audit entries are never deleted."""
 
     list_display = ("at", "room", "action", "actor_type", "actor", "subject", "in_short", "is_intact")
     list_filter = ("action", "actor_type", AuditedRoomFilter, "at")
     search_fields = ("actor", "=subject", "=room")
     search_help_text = _(
-        "A part of the actor; or all of a room, of a question’s id, of what follows abk_ in a key"
+        "Part of the actor’s name; or the exact room, question ID or key prefix (the part after abk_)"
     )
     fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "details", "is_intact")
 

@@ -1,4 +1,4 @@
-"""Agent keys in the admin: made, shown once, rotated, revoked."""
+"""Admin of agent keys: create, rotate and revoke. A new key is shown once."""
 
 from typing import Any
 
@@ -10,20 +10,17 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms import access
 from rooms.admin.model_admins import AuditedAdmin
 from rooms.contract.scopes import Scope, default_scopes, in_order
-from rooms.models import (
-    AgentKey,
-    Room,
-)
+from rooms.models import AgentKey, Room
 
 
 class NewKeyPage(AuditedAdmin):
-    """Where a save made agent keys, its reply shows them: here, once, and stored nowhere."""
+    """Base of the admin pages that create keys: the response shows each new key once; it is not stored."""
 
     def create_key(self, request: HttpRequest, room: Room, named: AgentKey) -> AgentKey:
         key, text = access.create_key(
@@ -33,11 +30,11 @@ class NewKeyPage(AuditedAdmin):
             expires_at=named.expires_at,
             scopes=named.scopes,
         )
-        self.tell_key(request, key, text)
+        self.message_key(request, key, text)
         return key
 
-    def tell_key(self, request: HttpRequest, key: AgentKey, text: str) -> None:
-        # Shown by this very reply, so that it gets into no cookie and no session on the way.
+    def message_key(self, request: HttpRequest, key: AgentKey, text: str) -> None:
+        # Shown by this response itself, so that the key is never in a cookie or session.
         messages.warning(
             request,
             gettext(
@@ -54,23 +51,23 @@ class NewKeyPage(AuditedAdmin):
     def response_change(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return self.show_keys(request, super().response_change(request, *args, **kwargs))
 
-    def show_keys(self, request: HttpRequest, onward: HttpResponse) -> HttpResponse:
+    def show_keys(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if not hasattr(request, "ask_bridge_made_keys"):
-            return onward
+            return response
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("New agent key"),
             "content": format_html(
                 '<p><a href="{}">{}</a></p>',
-                onward.headers.get("Location", ""),
-                gettext("I have copied it: go on"),
+                response.headers.get("Location", ""),
+                gettext("Copied, continue"),
             ),
         }
         return TemplateResponse(request, "admin/base_site.html", context)
 
 
 class NewKeyForm(forms.ModelForm):
-    """What can be said about a key when it is made."""
+    """The fields of a key that can be set when it is created."""
 
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
@@ -78,7 +75,9 @@ class NewKeyForm(forms.ModelForm):
         initial=default_scopes,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("What the key may do, for good. With none ticked: ask and terminal."),
+        help_text=_(
+            "What the key may do. This cannot be changed later. If none is selected: ask and terminal."
+        ),
     )
 
     def clean_scopes(self) -> list[str]:
@@ -86,7 +85,7 @@ class NewKeyForm(forms.ModelForm):
 
 
 class AgentKeyInline(admin.TabularInline):
-    """Keys that exist can only be read; a label on a new line makes a new one."""
+    """Existing keys are read-only; a new row with a label creates a key."""
 
     model = AgentKey
     form = NewKeyForm
@@ -109,7 +108,7 @@ class KeyStateFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
-            ("alive", gettext("Alive")),
+            ("alive", pgettext("state of a key", "Active")),
             ("revoked", gettext("Revoked")),
             ("expired", gettext("Expired")),
             ("archived", gettext("Room archived")),
@@ -165,7 +164,7 @@ class AgentKeyAdmin(NewKeyPage):
         if change:
             super().save_model(request, obj, form, change)
             return
-        # From here on the admin's own object is the key that was made.
+        # From here on the admin works with the key that was created.
         obj.pk = self.create_key(request, obj.room, obj).pk
         obj.refresh_from_db()
 
@@ -183,7 +182,7 @@ class AgentKeyAdmin(NewKeyPage):
             return gettext("revoked")
         if key.has_expired:
             return gettext("expired")
-        return gettext("room archived") if key.room.archived_at else gettext("alive")
+        return gettext("room archived") if key.room.archived_at else pgettext("state of a key", "active")
 
     @admin.action(description=_("Revoke selected keys"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> None:
@@ -191,15 +190,17 @@ class AgentKeyAdmin(NewKeyPage):
         self.message_user(request, gettext("Keys revoked: %(count)s.") % {"count": revoked}, messages.SUCCESS)
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:
-        """Rotating shows a new key that works: it takes the permission to add one."""
+        """Rotating creates a key, so it needs the permission to add one."""
         return self.has_change_permission(request) and self.has_add_permission(request)
 
     @admin.action(description=_("Rotate (the old key works one more day)"), permissions=["rotate"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[AgentKey]) -> HttpResponse:
         for key in queryset:
             try:
-                self.tell_key(request, *access.rotate_key(key, by=request.user))
+                self.message_key(request, *access.rotate_key(key, by=request.user))
             except access.NotRotatable:
-                refused = gettext("“%(label)s” was not rotated: it has less than a day left, or none.")
+                refused = gettext(
+                    "“%(label)s” was not rotated: the key has expired, was revoked, or expires within a day."
+                )
                 messages.error(request, refused % {"label": key.label})
         return self.show_keys(request, redirect(request.get_full_path()))

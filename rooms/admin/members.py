@@ -1,4 +1,4 @@
-"""Members in the admin: on the page of their room, and as a paged list for rooms of any size."""
+"""Admin of members: inline on the page of their room, and a paginated list for large rooms."""
 
 from typing import Any
 
@@ -11,18 +11,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms.admin.model_admins import AuditedAdmin
-from rooms.models import (
-    Membership,
-)
+from rooms.models import Membership
 
-# As many members stand on the page of their room. A form has 4 fields for each, and Django takes 1,000.
+# Members on the page of their room at most: each has 4 form fields, and Django accepts 1,000 fields.
 LISTED_MEMBERS = 50
 
 
 class MembershipInline(admin.TabularInline):
     model = Membership
     extra = 0
-    # Works with any user model, also where nobody registered it for autocompletion.
+    # Works with any user model, also where it is not registered for autocompletion.
     raw_id_fields = ("user",)
     readonly_fields = ("joined_at",)
     verbose_name = _("member")
@@ -33,7 +31,7 @@ class MembershipInline(admin.TabularInline):
 
 
 class NewMembers(BaseInlineFormSet):
-    """Django compares new entries with those that are shown; here it has to be with the others."""
+    """Compares new members with all members; Django compares only the rows of the form."""
 
     def clean(self) -> None:
         super().clean()
@@ -42,11 +40,11 @@ class NewMembers(BaseInlineFormSet):
         for form in self.extra_forms:
             user = form.cleaned_data.get("user")
             if user and user.pk in members:
-                form.add_error("user", gettext("%(user)s is a member already.") % {"user": user})
+                form.add_error("user", gettext("%(user)s is already a member.") % {"user": user})
 
 
 class NewMemberInline(MembershipInline):
-    """Of a room with many members: those to add. The others have a list of their own."""
+    """Inline of a large room: only new members. The existing ones are in the separate list."""
 
     formset = NewMembers
     verbose_name_plural = _("new members")
@@ -70,5 +68,5 @@ class MembershipAdmin(AuditedAdmin):
         return (f"user__{get_user_model().USERNAME_FIELD}", "room__name", "=room__slug")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> Any:
-        """A member of another room, or another person, is another membership."""
+        """Room and user cannot be changed: that would be another membership."""
         return ("joined_at",) if obj is None else ("room", "user", "joined_at")

@@ -1,12 +1,10 @@
-"""Messages in the admin: read-only."""
+"""Admin of messages: read-only."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from rooms.admin.model_admins import ReadOnlyAdmin, short
-from rooms.models import (
-    Message,
-)
+from rooms.models import Message
 
 
 @admin.register(Message)

@@ -19,7 +19,7 @@ def short(text: str) -> str:
 
 
 def count_per_room(entries: QuerySet[Any]) -> Coalesce:
-    """How many of the entries each room has: read from an index per room shown, not a join of all."""
+    """The number of entries per room, as a subquery: an index lookup per row instead of a large join."""
     counts = (
         entries.filter(room=OuterRef("pk"))
         .order_by()
@@ -31,7 +31,7 @@ def count_per_room(entries: QuerySet[Any]) -> Coalesce:
 
 
 class AuditedAdmin(admin.ModelAdmin):
-    """Whatever a page here changes is the doing of whoever sent it."""
+    """Records the signed-in user in the audit log as the actor of every change."""
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         with audit.acting_as(request.user):
@@ -47,9 +47,9 @@ class AuditedAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """History: nobody writes or changes it here, and only superusers may remove from it."""
+    """History: nothing can be added or changed, and only superusers may delete."""
 
-    # Ids sort by time, and their index is there on any size of table.
+    # Ids sort by time, and their index keeps this fast for tables of any size.
     ordering = ("-id",)
     show_full_result_count = False
 

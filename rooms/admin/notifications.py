@@ -1,4 +1,4 @@
-"""Notifications for admins: what went out, what failed and why, another try; and every room's webhooks."""
+"""Admin of notifications (state, errors, resend) and of the webhooks of all rooms."""
 
 from typing import Any
 
@@ -71,16 +71,16 @@ class NoticeAdmin(ReadOnlyAdmin):
             return gettext("failed")
         return gettext("not needed") if notice.cancelled_at else gettext("waiting")
 
-    @admin.action(description=_("Send again what failed"), permissions=["resend"])
+    @admin.action(description=_("Resend failed notifications"), permissions=["resend"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notice]) -> None:
         count = outbox.send_again(queryset)
-        sentence = gettext("Notifications to be sent again: %(count)s.") % {"count": count}
+        sentence = gettext("Notifications queued to be sent again: %(count)s.") % {"count": count}
         self.message_user(request, sentence, messages.SUCCESS)
 
 
 @admin.register(Webhook)
 class WebhookAdmin(admin.ModelAdmin):
-    """Added on the room's own page, which shows the secret once; looked after here for all rooms."""
+    """Webhooks of all rooms. They are added on the page of their room, which shows the secret once."""
 
     list_display = ("label", "room", "kind", "host", "is_enabled", "on_asked", "on_settled", "after_minutes")
     list_filter = ("is_enabled", "kind", "room")

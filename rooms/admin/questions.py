@@ -1,4 +1,4 @@
-"""Questions and their answers in the admin: read-only, except for withdrawing and deleting."""
+"""Admin of questions and answers: read-only, except for withdrawing and deleting."""
 
 from typing import Any
 
@@ -9,11 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rooms import lifecycle
 from rooms.admin.model_admins import ReadOnlyAdmin, short
-from rooms.models import (
-    Answer,
-    Question,
-    QuestionQuerySet,
-)
+from rooms.models import Answer, Question, QuestionQuerySet
 
 
 @admin.register(Question)
@@ -54,7 +50,7 @@ class QuestionAdmin(ReadOnlyAdmin):
     actions = ("withdraw",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Question | None = None) -> bool:
-        """An agent may wait for an open question: it is withdrawn before it can be deleted."""
+        """Only settled questions: an agent may wait for an open one, so it has to be withdrawn first."""
         is_settled = obj is None or not obj.is_open
         return is_settled and super().has_delete_permission(request, obj)
 
@@ -71,7 +67,7 @@ class QuestionAdmin(ReadOnlyAdmin):
     def text(self, question: Question) -> str:
         return short(str(question))
 
-    @admin.display(description=_("active"), boolean=True)
+    @admin.display(description=_("agent waiting"), boolean=True)
     def agent_is_waiting(self, question: Question) -> bool:
         return question.agent_is_waiting
 
@@ -103,7 +99,7 @@ class AnswerAdmin(ReadOnlyAdmin):
     )
 
     def has_delete_permission(self, request: HttpRequest, obj: Answer | None = None) -> bool:
-        """An answer goes together with its question, never alone: answered would be without answer."""
+        """Only together with the question: an answered question must keep its answer."""
         address = request.resolver_match.url_name if request.resolver_match else None
         is_alone = (address or "").startswith("ask_bridge_answer_")
         return not is_alone and super().has_delete_permission(request, obj)

@@ -23,35 +23,35 @@ CARE_FIELDS = ("first_role", "first_people", "votes_needed", "undo_seconds", "es
 
 
 class RoomForm(forms.ModelForm):
-    """The care of a room is one value; here it has a field for each of its parts."""
+    """`Room.care` is one JSON value; the form has a field for each of its parts."""
 
     first_role = forms.ChoiceField(
         label=_("Ask first"),
-        choices=[("", _("nobody in particular")), ("manager", _("managers")), ("member", _("members"))],
+        choices=[("", _("all at the same time")), ("manager", _("managers")), ("member", _("members"))],
         required=False,
     )
     first_people = forms.CharField(
         label=_("Ask these people first"),
         required=False,
-        help_text=_("User names, with commas between them."),
+        help_text=_("User names, separated by commas."),
     )
     votes_needed = forms.IntegerField(
-        label=_("Votes that have to agree"), min_value=2, max_value=MOST_PEOPLE, required=False
+        label=_("Matching votes needed"), min_value=2, max_value=MOST_PEOPLE, required=False
     )
     undo_seconds = forms.IntegerField(
-        label=_("Seconds to undo"),
+        label=_("Undo period in seconds"),
         min_value=1,
         max_value=LONGEST_UNDO_SECONDS,
         required=False,
-        help_text=_("The agent is told of a decision only after these."),
+        help_text=_("The agent receives a decision only after this time."),
     )
     escalate_seconds = forms.IntegerField(
-        label=_("Seconds until managers are told"),
+        label=_("Seconds until managers are notified"),
         min_value=1,
         max_value=LONGEST_ESCALATION_SECONDS,
         required=False,
         help_text=format_lazy(
-            _("From then on nobody is asked first any more. {seconds} if somebody is and this is empty."),
+            _("After that, all may answer. If people are asked first and this is empty: {seconds}."),
             seconds=ESCALATION_SECONDS,
         ),
     )

@@ -1,4 +1,4 @@
-"""Rooms in the admin, with their members and keys."""
+"""Admin of rooms, with their members and keys."""
 
 from typing import Any
 
@@ -16,12 +16,7 @@ from rooms.admin.keys import AgentKeyInline, NewKeyPage
 from rooms.admin.members import LISTED_MEMBERS, MembershipInline, NewMemberInline
 from rooms.admin.model_admins import count_per_room
 from rooms.admin.room_form import CARE_FIELDS, RoomForm
-from rooms.models import (
-    AgentKey,
-    Membership,
-    Question,
-    Room,
-)
+from rooms.models import AgentKey, Membership, Question, Room
 
 
 class ArchivedFilter(admin.SimpleListFilter):
@@ -44,7 +39,7 @@ class RoomAdmin(NewKeyPage):
         "slug",
         "is_open",
         "member_count",
-        "living_keys",
+        "active_keys",
         "open_questions",
         "changed_at",
     )
@@ -66,7 +61,7 @@ class RoomAdmin(NewKeyPage):
             {
                 "fields": CARE_FIELDS,
                 "description": _(
-                    "For every question of this room. Agents can ask for more care, never for less."
+                    "Applies to every question in this room. Agents can ask for more care, but not for less."
                 ),
             },
         ),
@@ -82,20 +77,20 @@ class RoomAdmin(NewKeyPage):
             .get_queryset(request)
             .annotate(
                 member_count=count_per_room(Membership.objects.all()),
-                living_keys=count_per_room(AgentKey.objects.alive()),
+                active_keys=count_per_room(AgentKey.objects.alive()),
                 open_questions=count_per_room(Question.objects.open()),
             )
         )
 
     def get_inlines(self, request: HttpRequest, obj: Room | None = None) -> Any:
-        """A pop-up closes after saving, before anybody could copy a key."""
+        """No keys in a pop-up: it closes after saving, so a new key could not be copied."""
         members = NewMemberInline if self._has_many_members(request, obj) else MembershipInline
         is_popup = IS_POPUP_VAR in request.GET or IS_POPUP_VAR in request.POST
         others = [inline for inline in self.inlines if inline is not MembershipInline and not is_popup]
         return (members, *others)
 
     def _has_many_members(self, request: HttpRequest, room: Room | None) -> bool:
-        """Whether its members stand in a list of their own; a form that is sent goes on as it was shown."""
+        """Whether members are in the separate list. A sent form is read in the way it was shown."""
         if room is None:
             return False
         if request.method == "POST":
@@ -103,9 +98,9 @@ class RoomAdmin(NewKeyPage):
         return room.memberships.all()[: LISTED_MEMBERS + 1].count() > LISTED_MEMBERS
 
     def get_fieldsets(self, request: HttpRequest, obj: Room | None = None) -> Any:
-        """With a link to the list of members, for those who may see it."""
+        """Adds a link to the list of members for users who may see the list."""
         (title, first), *others = super().get_fieldsets(request, obj)
-        # A portal may have taken the list out of its admin.
+        # A portal may have unregistered the list.
         is_listed = obj is not None and self.admin_site.is_registered(Membership)
         if is_listed and self.admin_site.get_model_admin(Membership).has_view_permission(request):
             first = {**first, "fields": (*first["fields"], "member_list")}
@@ -119,12 +114,12 @@ class RoomAdmin(NewKeyPage):
         return format_html('<a href="{}?room__id__exact={}">{}</a>', address, room.pk, text)
 
     def has_delete_permission(self, request: HttpRequest, obj: Room | None = None) -> bool:
-        """Deleting takes the whole history along, so a room is archived first."""
+        """Deleting a room deletes its history, so it has to be archived first."""
         is_archived = obj is None or obj.archived_at is not None
         return is_archived and super().has_delete_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
-        """Write what was edited and nothing else: questions move the revision on meanwhile."""
+        """Save only the edited fields: questions may increase the revision at the same time."""
         if change:
             changed = [name for name in form.changed_fields if name != "close_after_seconds"]
             obj.save(update_fields=changed)
@@ -143,16 +138,16 @@ class RoomAdmin(NewKeyPage):
     def member_count(self, room: Any) -> int:
         return room.member_count
 
-    @admin.display(description=_("living keys"), ordering="living_keys")
-    def living_keys(self, room: Any) -> int:
-        return room.living_keys
+    @admin.display(description=_("active keys"), ordering="active_keys")
+    def active_keys(self, room: Any) -> int:
+        return room.active_keys
 
     @admin.display(description=_("open questions"), ordering="open_questions")
     def open_questions(self, room: Any) -> int:
         return room.open_questions
 
     @admin.action(
-        description=_("Archive: withdraw open questions, stop the keys, keep the history"),
+        description=_("Archive: withdraw open questions, disable keys, keep the history"),
         permissions=["change"],
     )
     def archive(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
@@ -163,7 +158,7 @@ class RoomAdmin(NewKeyPage):
             request, gettext("Rooms archived: %(count)s.") % {"count": len(rooms)}, messages.SUCCESS
         )
 
-    @admin.action(description=_("Restore: bring archived rooms back"), permissions=["change"])
+    @admin.action(description=_("Restore archived rooms"), permissions=["change"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
         rooms = list(queryset.exclude(archived_at=None))
         for room in rooms:

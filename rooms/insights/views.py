@@ -78,8 +78,8 @@ def _period_name(days: int) -> str:
 
 def _nothing_settled(period: Period) -> str:
     if period.days > 90:
-        return gettext("Nothing was settled in this year yet")
-    return gettext("Nothing was settled in these %(days)s days yet") % {"days": period.days}
+        return gettext("No questions were settled in the last year")
+    return gettext("No questions were settled in the last %(days)s days") % {"days": period.days}
 
 
 def _dates(insights: Insights) -> str:
@@ -91,7 +91,7 @@ def _dates(insights: Insights) -> str:
         "days": period.days,
     }
     if not insights.before.questions:
-        return gettext("%(first)s to %(last)s (%(zone)s), with nothing before to compare with") % named
+        return gettext("%(first)s to %(last)s (%(zone)s), no earlier period to compare with") % named
     if period.days > 90:
         return gettext("%(first)s to %(last)s (%(zone)s), compared with the year before") % named
     return gettext("%(first)s to %(last)s (%(zone)s), compared with the %(days)s days before") % named
@@ -131,15 +131,15 @@ def _tile(name: str, now: Any, before: Any, words: Any) -> dict[str, Any]:
         return {"name": name, "value": shown, "trend": "", "said": ""}
     then = {"value": words(before)}
     if then["value"] == shown:
-        return {"name": name, "value": shown, "trend": "same", "said": gettext("The same as before")}
+        return {"name": name, "value": shown, "trend": "same", "said": gettext("No change")}
     if now > before:
-        said = gettext("Up from %(value)s before") % then
+        said = gettext("Up from %(value)s") % then
         return {"name": name, "value": shown, "trend": "up", "said": said}
     return {
         "name": name,
         "value": shown,
         "trend": "down",
-        "said": gettext("Down from %(value)s before") % then,
+        "said": gettext("Down from %(value)s") % then,
     }
 
 

@@ -1,9 +1,9 @@
-"""A made-up past for a room: agents at work, what they asked, and what people decided.
+"""Sample history of a room: sessions of agents with questions, answers and messages.
 
-The one exception to "only `lifecycle` writes": each of its verbs is a transaction of some milliseconds
-that happens now, so a million entries would take hours and all be of today. Here the rows are made as the
-verbs would have left them, audit entries included, and stored many at a time. A commit holds whole sessions
-of agents, so that the room is right after each of them, and whoever reads it meanwhile misses nothing.
+The one exception to "only `lifecycle` writes": each of its functions is a transaction of some milliseconds
+at the current time, so a million entries would take hours and all be of today. Here the rows are created as
+`lifecycle` would have left them, audit entries included, and stored in batches. A commit holds whole sessions
+of agents, so that the room is consistent after each commit and concurrent readers miss nothing.
 """
 
 import secrets
@@ -24,20 +24,20 @@ from rooms.management import demo_texts as texts
 from rooms.management.demo_cast import Person, about, agents_of, asked, people_of
 from rooms.models import AgentKey, Answer, AuditEntry, Ending, Message, Question, Room
 
-# Entries of one commit: few enough that others get their turn, many enough that commits do not count.
+# Entries per commit: few enough that other writers do not wait long, many enough that commits cost little.
 ENTRIES_PER_COMMIT = 2_000
-# What an agent says and asks in one go.
+# Messages and questions of one session of an agent, at least and at most.
 ENTRIES_PER_SESSION = (8, 30)
-# Between two events of a session, if there is that much time.
+# Time between two events of a session; less if the session has to be shorter.
 PACE_SECONDS = 30.0
-# The most that one entry takes of the room's revisions: a question that is asked, waited for, left, settled
-# and delivered.
+# The most revisions of the room for one entry: a question that is asked, waited for, left, settled and
+# delivered.
 EVENTS_PER_ENTRY = 5
-# Of all entries; the rest are messages and lines of a log.
+# Questions among all entries; the rest are messages and log lines.
 QUESTIONS_SHARE = 0.4
-# Answers that come after the agent gave up waiting.
+# Answers that come after the agent stopped waiting.
 LEFT_SHARE = 0.1
-# How questions end, and how often in a hundred.
+# How questions end, in percent.
 ENDINGS = {
     "answered": 76,
     "answered in the terminal": 6,
@@ -54,33 +54,33 @@ STATUSES = {
 
 
 def fill(room: Room, entries: int, open_count: int, days: int, random: Random) -> Iterator[int]:
-    """Add so many questions and messages to the room; yields how many are stored after each commit."""
+    """Add questions and messages to the room; yields the number stored after each commit."""
     agents, people = agents_of(room), people_of(room)
     now = timezone.now()
-    # A room's time does not run backwards: what is there already stays older than what comes.
+    # New entries have to be later than the existing ones.
     begin = now - timedelta(days=days)
     if room.revision:
         begin = max(begin, min(room.changed_at, now))
     stored = 0
     while stored < entries:
         with writing():
-            # With the room's row locked nobody takes a revision between these.
+            # The lock on the room's row keeps other writers from taking a revision in between.
             revision = Room.objects.select_for_update().values_list("revision", flat=True).get(pk=room.pk)
             past = Past(room, revision, agents, people, random)
             goal = min(stored + ENTRIES_PER_COMMIT, entries)
             while stored < goal:
-                # What stays open comes last; a session is either of the past or still open.
+                # Open questions come last; a session has either settled or open questions.
                 settled_left = max(0, entries - open_count - stored)
                 length = min(random.randint(*ENTRIES_PER_SESSION), settled_left or goal - stored)
                 start = begin + (now - begin) * (stored / entries)
-                past.play(length, start, (now - begin) * (length / entries), is_over=settled_left > 0)
+                past.add_session(length, start, (now - begin) * (length / entries), is_over=settled_left > 0)
                 stored += length
             past.store()
         yield stored
 
 
 def refresh_statistics() -> None:
-    """As autovacuum would a minute later: PostgreSQL's planner has to know of the new rows."""
+    """Update the statistics of PostgreSQL's planner for the new rows, as autovacuum would a minute later."""
     connection = connections[alias()]
     if connection.vendor == "postgresql":
         tables = [model._meta.db_table for model in (Question, Answer, Ending, Message, AuditEntry)]
@@ -89,7 +89,7 @@ def refresh_statistics() -> None:
 
 
 class Past:
-    """What happened in a room from one revision on: first played, then stored."""
+    """Sample events of a room after a revision: first created in memory, then stored."""
 
     def __init__(
         self,
@@ -119,10 +119,10 @@ class Past:
         Room.objects.filter(pk=self.room.pk).update(revision=self.revision, changed_at=self._at)
         AgentKey.objects.filter(pk__in=[key.pk for key in self._agents]).update(last_used_at=self._at)
 
-    # ---- what happens
+    # ---- events
 
-    def play(self, length: int, start: datetime, time: timedelta, *, is_over: bool) -> None:
-        """One session of an agent within this time; one that is not over has nothing but open questions."""
+    def add_session(self, length: int, start: datetime, time: timedelta, *, is_over: bool) -> None:
+        """One session of an agent within this time; one that is not over has only open questions."""
         self._start, self._events = start, 0
         self._pace = min(timedelta(seconds=PACE_SECONDS), time / (length * EVENTS_PER_ENTRY + 1))
         agent = self._random.choice(self._agents)
@@ -134,7 +134,7 @@ class Past:
             return
         pending: list[Question] = []
         for _ in range(length):
-            # People take their time, and not always in the order of the questions.
+            # People answer with a delay, and not always in the order of the questions.
             while pending and self._random.random() < 0.6:
                 self._settle(pending.pop(self._random.randrange(len(pending))), agent, service)
             if self._random.random() < QUESTIONS_SHARE:
@@ -218,7 +218,7 @@ class Past:
         question.settled_at = self._at
         question.is_attended = False
         if not is_left:
-            # Held waits renew their lease until the end.
+            # Open waits renew their lease until the question is settled.
             question.last_seen_at = self._at
             question.waiting_until = self._at + timedelta(seconds=lifecycle.LEASE_SECONDS)
         action, actor, given = self._end(question, ending, agent, service)
@@ -238,7 +238,7 @@ class Past:
         content = audit.settled_content(question, question.status, given)
         self._record(action, actor, question, content, **via)
         if given and given.via == Answer.Via.TERMINAL:
-            # What the agent itself reports has reached it.
+            # The agent reported it, so it is delivered.
             question.delivered_at = self._at
         elif not is_left and action != Action.WITHDRAWN:
             question.revision = self._next()
@@ -247,7 +247,7 @@ class Past:
     def _end(
         self, question: Question, ending: str, agent: AgentKey, service: str
     ) -> tuple[Action, audit.Actor, Answer | None]:
-        """What the audit calls it, whose doing it was, and what was given."""
+        """The action and actor for the audit log, and the answer if there is one."""
         person = self._random.choice(self._people)
         by_person: dict[str, Any] = {"via": Answer.Via.WEB, **person._asdict()}
         match ending:
@@ -268,7 +268,7 @@ class Past:
                 reason = about(service, self._random.choice(texts.REPLIES))
                 return Action.ASKED_BACK, person.actor, Answer(reason=reason, asks_back=True, **by_person)
             case "expired":
-                # The sweep came by a little later.
+                # The sweep settles it a little after its deadline.
                 question.expires_at = question.asked_at + (self._at - question.asked_at) * 0.99
                 default = question.default_choices
                 by_default = None if default is None else Answer(via=Answer.Via.DEFAULT, choices=default)
@@ -277,7 +277,7 @@ class Past:
                 return Action.WITHDRAWN, actor_of(agent), None
 
     def _choose(self, question: Question, service: str) -> list[dict[str, Any]]:
-        """Something on offer for every prompt, now and then in words of one's own."""
+        """Random options for every prompt, sometimes a free text instead."""
         choices = []
         for prompt in question.prompts:
             labels = [option["label"] for option in prompt["options"]]

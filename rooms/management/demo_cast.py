@@ -1,4 +1,4 @@
-"""Who takes part in a made-up past, and what its agents ask."""
+"""People, agents and questions of the sample history."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ from rooms.contract.payload import parse_ask
 from rooms.management import demo_texts as texts
 from rooms.models import AgentKey, AuditEntry, Room
 
-# More people than anybody tells apart in one room.
+# Enough people to look like a busy room.
 MOST_PEOPLE = 20
 
 
 class Person(NamedTuple):
-    """Who answers: with their account, or without one if they left since."""
+    """A person who answers; without a user id if the account no longer exists."""
 
     user_id: Any
     username: str
@@ -29,7 +29,7 @@ class Person(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The part of a question that the same ask gives it every time."""
+    """The parsed parts of a sample question, which are the same each time it is asked."""
 
     ask: Ask
     prompts: list[dict[str, Any]]
@@ -38,13 +38,13 @@ class Asked(NamedTuple):
 
 
 def agents_of(room: Room) -> list[AgentKey]:
-    """The room's keys with the names of made-up agents. Nobody knows the text of those made here."""
+    """The keys of the sample agents. A key created here cannot be used: its text is not kept."""
     known = {key.label: key for key in room.keys.usable().filter(label__in=texts.AGENTS)}
     return [known.get(label) or access.create_key(room, label=label)[0] for label in texts.AGENTS]
 
 
 def people_of(room: Room) -> list[Person]:
-    """Those who may answer in the room, and some who did once."""
+    """People who may answer in the room, and some former ones."""
     users = get_user_model()._default_manager.order_by("pk")
     if not room.is_open:
         users = users.filter(ask_bridge_memberships__room=room)
@@ -57,7 +57,7 @@ def people_of(room: Room) -> list[Person]:
 
 @cache
 def asked(number: int, service: str) -> Asked:
-    """One of the asks, about this service."""
+    """The sample question with this number, about this service."""
     ask = parse_ask(about(service, texts.ASKS[number]))
     prompts = [prompt.model_dump(by_alias=True) for prompt in ask.questions]
     defaults = ask.default_choices
@@ -66,7 +66,7 @@ def asked(number: int, service: str) -> Asked:
 
 
 def about(service: str, text: Any) -> Any:
-    """The same text, or texts within texts, about this service."""
+    """Insert the name of the service into a text, or into all texts of a nested value."""
     match text:
         case str():
             return text.replace("{service}", service)

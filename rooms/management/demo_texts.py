@@ -1,9 +1,9 @@
-"""What made-up agents ask and say, and what people reply: enough of it that no two screens look alike."""
+"""Texts of the sample history: enough of them that no two screens look the same."""
 
 from typing import Any
 
 AGENTS = ("refactor-bot", "deploy-bot", "docs-writer", "test-runner", "data-migrator", "release-pilot")
-# People who have left since: history keeps their names.
+# Former users: the history keeps their names.
 FORMER_PEOPLE = (("ida", "Ida Berg"), ("tomas", "Tomás Vega"), ("noor", "Noor Haddad"), ("kim", "Kim Seo"))
 
 SERVICES = (

@@ -58,7 +58,7 @@ def content_about(kind: Notice.Kind, question: Question) -> Content:
     topic = first.header or gettext("Question")
     title = f"{topic} · {question.room.name}"
     if kind == Notice.Kind.ESCALATED:
-        title = gettext("Nobody has answered: %(title)s") % {"title": title}
+        title = gettext("Not answered yet: %(title)s") % {"title": title}
     body = card.outcome if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
     return Content(
         kind=kind,
@@ -77,7 +77,7 @@ def test_content(notice_id: str, room: Room | None) -> Content:
     return Content(
         kind=Notice.Kind.TEST,
         title=gettext("Test from Ask Bridge"),
-        body=gettext("This is how a question of an agent will reach you."),
+        body=gettext("Questions from agents will arrive like this."),
         path=reverse("ask_bridge:room", args=(room.slug,)) if room else reverse("ask_bridge:settings"),
         tag=notice_id,
         room=one_line(room.name, TITLE_CHARACTERS) if room else "",

@@ -20,11 +20,11 @@ PRESENCE_RECHECK = timedelta(seconds=20)
 # The notice that this one follows is being sent by another process: usually done within this time.
 LEASE_RECHECK = timedelta(seconds=2)
 
-SETTLED = gettext_noop("It is settled.")
-TOO_OLD = gettext_noop("It is older than a day.")
-TOO_OFTEN = gettext_noop("It was tried too often.")
-NOT_WANTED = gettext_noop("The receiver may not see the room, or does not want to hear of it any more.")
-NOT_ANNOUNCED = gettext_noop("The receiver never heard that it was asked.")
+SETTLED = gettext_noop("The question is settled.")
+TOO_OLD = gettext_noop("The notification is more than a day old.")
+TOO_OFTEN = gettext_noop("Too many failed attempts.")
+NOT_WANTED = gettext_noop("The receiver cannot see the room any more, or has turned these notifications off.")
+NOT_ANNOUNCED = gettext_noop("The receiver was not notified of the question.")
 
 Kind = Notice.Kind
 

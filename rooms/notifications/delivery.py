@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 # For a whole delivery. `safe_http` ends after 10 seconds, except during a DNS lookup; a mail server may send
 # a byte now and then. Well before the lease expires.
 DELIVERY_SECONDS = 15
-TOO_SLOW = gettext_noop("It took too long.")
+TOO_SLOW = gettext_noop("It timed out.")
 # A stopping process lets deliveries in flight finish, but not for longer than a restart should take.
 STOP_SECONDS = 1
 

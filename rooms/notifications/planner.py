@@ -39,7 +39,7 @@ NEWS_AGE = timedelta(days=1)
 READ_FIELDS = ("room_id", "status", "asked_at", "settled_at", "care", "escalates_at")
 CHANGED = Select(lambda room, after, to: changed(room, after, to).only(*READ_FIELDS))
 
-SETTLED_FIRST = gettext_noop("It was settled before this was due.")
+SETTLED_FIRST = gettext_noop("The question was settled before the notification was due.")
 
 Kind = Notice.Kind
 

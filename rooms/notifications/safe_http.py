@@ -91,11 +91,11 @@ class Reply:
         """The response as one line for people."""
         said = " ".join(self.text.split())[:SHOWN_CHARACTERS]
         named = {"status": self.status, "said": said}
-        return gettext("The answer was %(status)s: %(said)s") % named if said else self._status_in_words
+        return gettext("The receiver replied %(status)s: %(said)s") % named if said else self._status_in_words
 
     @property
     def _status_in_words(self) -> str:
-        return gettext("The answer was %(status)s.") % {"status": self.status}
+        return gettext("The receiver replied %(status)s.") % {"status": self.status}
 
     @property
     def retry_after_seconds(self) -> int:
@@ -112,13 +112,13 @@ def check(url: str) -> SplitResult:
     except ValueError:
         raise Refused(gettext("This is not a web address.")) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or not has_port:
-        raise Refused(gettext("This is not a web address: it has to begin with https:// or http://."))
+        raise Refused(gettext("This is not a web address: it must begin with https:// or http://."))
     if len(parts.netloc) > HOST_LENGTH:
-        raise Refused(gettext("The host in this address is too long."))
+        raise Refused(gettext("The host name in this address is too long."))
     if parts.username is not None or parts.password is not None:
-        raise Refused(gettext("User name and password cannot stand in the address."))
+        raise Refused(gettext("The address must not contain a user name or password."))
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise Refused(gettext("The address has characters that do not belong into one."))
+        raise Refused(gettext("The address contains invalid characters."))
     return parts
 
 
@@ -138,7 +138,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, networks: str) ->
                 return Reply(response.status, response.headers, text)
     except ssl.SSLCertVerificationError as problem:
         named = {"host": str(parts.hostname), "problem": problem.verify_message}
-        raise Unreachable(gettext("The certificate of %(host)s is not right: %(problem)s.") % named) from None
+        raise Unreachable(gettext("The certificate of %(host)s is not valid: %(problem)s.") % named) from None
     except TimeoutError:
         raise Unreachable(gettext("%(host)s did not answer in time.") % {"host": parts.hostname}) from None
     except (OSError, HTTPException) as problem:
@@ -152,12 +152,12 @@ def addresses_of(parts: SplitResult, networks: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Unreachable(gettext("There is no host %(host)s.") % {"host": host}) from None
+        raise Unreachable(gettext("The host %(host)s was not found.") % {"host": host}) from None
     addresses = list(dict.fromkeys(str(address[4][0]) for address in found))
     for address in addresses:
         if not is_allowed(address, networks):
             sentence = gettext(
-                "%(host)s is not a public address: the site’s setting %(setting)s would have to allow it."
+                "%(host)s is not a public address. The site’s setting %(setting)s can allow it."
             )
             raise Refused(sentence % {"host": host, "setting": networks})
     return addresses

@@ -45,7 +45,7 @@ def in_words(tests: list[Notice]) -> Tried:
     if any(test.is_waiting for test in tests):
         is_late = first.created_at < timezone.now() - POLLED_FOR
         if is_late:
-            return {**tried, "problem": gettext("It is not sent yet. Reload the page to look again.")}
+            return {**tried, "problem": gettext("Not sent yet. Reload the page to check again.")}
         return {**tried, "is_waiting": True}
     if errors := [test.last_error for test in tests if not test.sent_at]:
         return {**tried, "problem": " ".join(errors)}

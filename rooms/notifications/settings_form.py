@@ -55,9 +55,9 @@ def _errors(request: HttpRequest, chosen: NoticePreferences) -> dict[str, str]:
         if getattr(chosen, name) is not None:
             continue
         if request.POST.get(name, "").strip():
-            errors[name] = gettext("This is not a time such as 22:00.")
+            errors[name] = gettext("Enter a time such as 22:00.")
         elif request.POST.get(other, "").strip():
-            errors[name] = gettext("Fill in this time as well, or clear the other one.")
+            errors[name] = gettext("Enter this time too, or clear the other one.")
     return errors
 
 
@@ -134,7 +134,7 @@ def in_words(minutes: int) -> str:
     if minutes == OFF:
         return gettext("Off")
     if minutes == AT_ONCE:
-        return gettext("At once")
+        return gettext("Immediately")
     if minutes % 60:
         return ngettext("After %(count)s minute", "After %(count)s minutes", minutes) % {"count": minutes}
     hours = minutes // 60

@@ -38,7 +38,7 @@ class WebhookForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not cleaned.get("on_asked") and not cleaned.get("on_settled"):
-            raise forms.ValidationError(gettext("Choose what it is told of."))
+            raise forms.ValidationError(gettext("Choose at least one event."))
         return cleaned
 
 

@@ -1,4 +1,4 @@
-"""The Connect page: a key, blocks to paste for every kind of agent, and a sign that it worked."""
+"""The Connect page: agent keys, blocks to paste for every kind of agent, and a test question."""
 
 from datetime import timedelta
 from functools import cache
@@ -23,7 +23,7 @@ from rooms.contract.payload import parse_ask
 from rooms.models import CLOSE_AFTER_CHOICES, AgentKey, Room
 from rooms.web import base_context, form, page, retry_later, too_many_in_words
 
-# A test question is for the next minutes, not for somebody's history of open ones.
+# A test question is for the next minutes; it must not stay among the open ones.
 TEST_QUESTION_SECONDS = 15 * 60
 
 
@@ -69,20 +69,20 @@ def _create_key(request: HttpRequest, room: Room) -> HttpResponse:
 
 @form
 def rotate_key(request: HttpRequest, room: str) -> HttpResponse:
-    """A new key in place of an old one, which works one more day."""
+    """Replace a key; the old one works for one more day."""
     own_room = access.room_for(request.user, room)
     key = _own_key(request, own_room)
     rate_limits.check_keys(request.user)
     try:
         return _connect_page(request, own_room, access.rotate_key(key, by=request.user))
     except access.NotRotatable:
-        # Sent a second time, or too late: the table says how things are.
+        # Sent twice, or the key has expired: the table shows the state of the key.
         return redirect("ask_bridge:connect", own_room.slug)
 
 
 @form
 def revoke_key(request: HttpRequest, room: str) -> HttpResponse:
-    """The key stops working, for good."""
+    """Revoke a key permanently."""
     own_room = access.room_for(request.user, room)
     key = _own_key(request, own_room)
     access.revoke_keys(AgentKey.objects.filter(pk=key.pk), by=request.user)
@@ -91,12 +91,12 @@ def revoke_key(request: HttpRequest, room: str) -> HttpResponse:
 
 @form
 def close_questions_after(request: HttpRequest, room: str) -> HttpResponse:
-    """A manager sets when questions are closed that no agent waits for."""
+    """Set when questions without a waiting agent are closed; only for managers."""
     own_room = access.room_for(request.user, room)
     if not access.may_manage(request.user, own_room):
         raise Http404("There is no such form.")
     form = ClosingForm(request.POST)
-    # A missing field is no wish for "never".
+    # An empty value means "never"; a missing field is an error.
     if not form.is_valid() or "close_after_seconds" not in request.POST:
         return _connect_page(request, own_room, closing=form, status=422)
     lifecycle.close_questions_after(own_room, form.cleaned_data["close_after_seconds"], by=request.user)
@@ -105,7 +105,7 @@ def close_questions_after(request: HttpRequest, room: str) -> HttpResponse:
 
 
 def _own_key(request: HttpRequest, room: Room) -> AgentKey:
-    """The key that the form names; to those who may not manage the room it does not exist."""
+    """The key that the form names; 404 for people who may not manage the room."""
     key = room.keys.filter(lookup=read_key(request.POST)).first()
     if key is None or not access.may_manage(request.user, room):
         raise Http404("There is no such key.")
@@ -145,7 +145,7 @@ def _connect_page(
 @page
 @require_safe
 def keys(request: HttpRequest, room: str) -> HttpResponse:
-    """The table of keys, asked for again and again by the page until the first call has come."""
+    """The table of keys, polled by the page until each key has been used."""
     own_room = access.room_for(request.user, room)
     shown = _keys(own_room) if access.may_manage(request.user, own_room) else {}
     return render(request, "ask_bridge/_keys.html", {"room": own_room, **shown})
@@ -153,7 +153,7 @@ def keys(request: HttpRequest, room: str) -> HttpResponse:
 
 @form
 def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
-    """A question from nobody's agent, to see a card and click it; in the language of whoever sends it."""
+    """Ask a test question without an agent, in the language of the sender."""
     own_room = access.room_for(request.user, room)
     names = {"name": request.user.get_username(), "room": own_room.name}
     asked = parse_ask(
@@ -162,7 +162,7 @@ def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
             "question": gettext("Do you see this card?"),
             "header": gettext("Test"),
             "options": [gettext("Yes, and I clicked it"), gettext("Yes, but I would like another colour")],
-            "context": {"text": gettext("%(name)s tries out %(room)s.") % names},
+            "context": {"text": gettext("%(name)s is testing %(room)s.") % names},
             "timeout_seconds": TEST_QUESTION_SECONDS,
         }
     )
@@ -189,7 +189,7 @@ def _archive_hash() -> str:
 
 
 def _keys(room: Room) -> dict[str, Any]:
-    """The room's keys, and whether one of them still waits for its first call."""
+    """The room's keys, and whether one of them has not been used yet."""
     keys = list(room.keys.all())
     return {
         "keys": keys,
@@ -199,7 +199,7 @@ def _keys(room: Room) -> dict[str, Any]:
 
 
 def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:
-    """What to paste, complete and right for this server as this person's browser reached it."""
+    """The texts to paste, with the address at which this browser reached the server."""
 
     def absolute(name: str, *args: str) -> str:
         return request.build_absolute_uri(reverse(f"ask_bridge:{name}", args=args))

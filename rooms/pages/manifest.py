@@ -1,4 +1,4 @@
-"""What a browser has to know to install the pages as an app, and to be called when none is open."""
+"""Web app manifest and service worker: install the pages as an app, receive push notifications."""
 
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,13 @@ from django.utils.translation import get_language, gettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-# The paper of tokens.css: the window's bar and the first moment look like the page that follows.
+# The colour --paper of tokens.css, so that the title bar and the splash screen match the pages.
 PAPER = "#f6f5f1"
-# The same for everybody and hardly ever different, but a new version must not wait for days.
+# The same for all users and rarely changed; an hour, so that a new version arrives on the same day.
 MAX_AGE_SECONDS = 3600
 
 
-# Browsers ask for it without cookies: it has to be there for everybody.
+# Browsers request it without cookies, so it works without a login.
 @login_not_required
 @require_safe
 @cache_control(public=True, max_age=MAX_AGE_SECONDS)
@@ -28,7 +28,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "id": inbox,
         "name": "Ask Bridge",
         "short_name": "Ask Bridge",
-        "description": gettext("Questions of your team’s AI agents, answered with one click."),
+        "description": gettext("Answer the questions of your team’s AI agents with one click."),
         "lang": get_language(),
         "start_url": inbox,
         "scope": inbox,
@@ -49,7 +49,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(no_cache=True)
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """Not among the static files: a worker reaches the pages below its own address, and no others."""
+    """No static file, because a service worker controls only the pages below its own address."""
     headers = {"Service-Worker-Allowed": reverse("ask_bridge:inbox")}
     return HttpResponse(_service_worker(), content_type="text/javascript; charset=utf-8", headers=headers)
 

@@ -1,4 +1,4 @@
-"""The Settings page with its forms, and the button that mutes one room: plain forms all of them."""
+"""The Settings page with its forms, and the mute button of a room. All work without JavaScript."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     )
     if filled:
         settings_form.save(filled)
-    # To the button that was pressed, at the end of a long page: the browser scrolls there by itself.
-    response = _see(f"{reverse('ask_bridge:settings')}?saved=1#saved")
+    # The fragment makes the browser scroll to the button that was pressed, at the end of a long page.
+    response = _see_other(f"{reverse('ask_bridge:settings')}?saved=1#saved")
     _keep_language(request, response)
     return response
 
@@ -43,7 +43,7 @@ def _switches(request: HttpRequest) -> dict[str, bool]:
 
 
 def _as_filled_in(request: HttpRequest) -> dict[str, Any]:
-    """The form of a page that could not be saved, but for the part about notifications."""
+    """The input of a form that could not be saved, without the notification settings."""
     return {
         "preferences": Preferences(pk=request.user.pk, **_switches(request)),
         "muted_slugs": request.POST.getlist("muted"),
@@ -58,13 +58,13 @@ def _page(
     filled: settings_form.Filled | None = None,
     **context: Any,
 ) -> HttpResponse:
-    around = base_context(request, rooms)
+    base = base_context(request, rooms)
     saved = {
-        **around,
+        **base,
         "page": "settings",
         "languages": _languages(),
         "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "muted_slugs": [link["room"].slug for link in around["room_links"] if link["is_muted"]],
+        "muted_slugs": [link["room"].slug for link in base["room_links"] if link["is_muted"]],
         **settings_form.section(request, rooms, filled),
     }
     return render(request, "ask_bridge/settings.html", saved | context, status=status)
@@ -76,12 +76,12 @@ def devices(request: HttpRequest) -> HttpResponse:
     problem = settings_form.change_devices(request)
     if problem:
         return _page(request, list(access.visible_rooms(request.user)), status=422, device_problem=problem)
-    return _see(f"{reverse('ask_bridge:settings')}#settings-devices")
+    return _see_other(f"{reverse('ask_bridge:settings')}#settings-devices")
 
 
 @form
 def try_out(request: HttpRequest) -> HttpResponse:
-    """Send a notification to oneself."""
+    """Send a test notification to this person."""
     try:
         tried = settings_form.try_out(request)
     except rate_limits.TooMany as over:
@@ -91,29 +91,29 @@ def try_out(request: HttpRequest) -> HttpResponse:
     if is_htmx(request):
         return samples.part(request, tried)
     if "query" in tried:
-        return _see(f"{reverse('ask_bridge:settings')}?{tried['query']}#settings-notices")
+        return _see_other(f"{reverse('ask_bridge:settings')}?{tried['query']}#settings-notices")
     return _page(request, list(access.visible_rooms(request.user)), tried=tried)
 
 
 @form
 def mute(request: HttpRequest, room: str) -> HttpResponse:
-    """The button says what it does, so that pressing it twice does not undo it."""
+    """Mute or unmute a room. The form names the new state, so that sending it twice does not undo it."""
     own_room = access.room_for(request.user, room)
     preferences.mute(request.user, own_room, is_muted=request.POST.get("mute") != "off")
-    return _see(reverse("ask_bridge:room", args=(own_room.slug,)))
+    return _see_other(reverse("ask_bridge:room", args=(own_room.slug,)))
 
 
-def _see(address: str) -> HttpResponseRedirect:
+def _see_other(address: str) -> HttpResponseRedirect:
     response = HttpResponseRedirect(address)
     response.status_code = 303
     return response
 
 
-# ---- language: of the browser, not of the person, because the login page has to know it too --------------
+# ---- language: stored in the browser, not with the person, because the login page needs it too -----------
 
 
 def _languages() -> list[dict[str, str]]:
-    """What there is to choose from, each in its own words; nothing where the portal has one language."""
+    """The languages to choose from, named in their own language; none if the portal has only one."""
     if "django.middleware.locale.LocaleMiddleware" not in settings.MIDDLEWARE or len(settings.LANGUAGES) < 2:
         return []
     return [{"code": code, "name": _own_name(code, name)} for code, name in settings.LANGUAGES]
@@ -122,7 +122,7 @@ def _languages() -> list[dict[str, str]]:
 def _own_name(code: str, name: Any) -> str:
     try:
         return get_language_info(code)["name_local"].capitalize()
-    except KeyError:  # a language of the portal's own
+    except KeyError:  # a language that Django does not know
         return str(name)
 
 
@@ -139,7 +139,7 @@ def _keep_language(request: HttpRequest, response: HttpResponse) -> None:
             httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
             samesite=settings.LANGUAGE_COOKIE_SAMESITE,
         )
-    elif code == "":  # as the browser asks for it
+    elif code == "":  # follow the language of the browser
         response.delete_cookie(
             settings.LANGUAGE_COOKIE_NAME,
             path=settings.LANGUAGE_COOKIE_PATH,

@@ -1,10 +1,10 @@
-"""Cards of questions and lines of messages as HTML, rendered once per revision and kind of viewer.
+"""HTML of question cards and messages, cached per revision and kind of viewer.
 
-There are few kinds of viewer: the person who answered ("Answered by you") and all others; and those who may
-decide an open question and those for whom it is locked, for one of three reasons.
+There are few kinds of viewer: the person who answered ("Answered by you") and all others; and people who may
+decide an open question and people for whom it is locked, for one of three reasons.
 
-The form of an open card has a place for the CSRF token of the page that it is shown on; streams leave it
-empty, because with JavaScript on the token travels in a header.
+The form of an open card has a placeholder for the CSRF token of the page that shows it. Streams leave it
+empty, because with JavaScript the token is sent in a header.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,15 @@ from rooms.contract.choices import Choice, parse_choices
 from rooms.contract.forms import Draft, other_field
 from rooms.contract.prompts import Option, Prompt, parse_prompts
 from rooms.contract.restrictions import Lock
-from rooms.contract.votes import Vote, decided_choices
+from rooms.contract.votes import Vote, agreeing, decided_choices
 from rooms.models import Answer, EndReason, Message, Question
 from rooms.rendering import markup
 
 CSRF_PLACE = "<!-- csrf token -->"
 
-# Rendered cards to keep: the ones that everybody looks at, about 5 KB each.
+# Cards in the cache: those that open pages show, about 5 KB each.
 CACHED_CARDS = 2_000
-# The messages that open pages show. A usual one has 1 KB, the largest possible about 150 KB.
+# Messages in the cache: those that open pages show. Most have 1 KB, the largest about 150 KB.
 CACHED_MESSAGES = 500
 
 
@@ -62,7 +62,7 @@ class PromptView:
     prompt: Prompt
     choice: Choice | None
     draft: Draft | None = None
-    # What is wrong with the text for Other.
+    # The error of the text for Other.
     other_error: str = ""
 
     @property
@@ -76,7 +76,7 @@ class PromptView:
 
     @property
     def _labels(self) -> list[str]:
-        """As plain text; as they were sent if they would look the same without their Markdown."""
+        """The labels as plain text; with their Markdown if two would be the same without it."""
         texts = [markup.plain(label) for label in self.prompt.labels]
         return texts if len(set(texts)) == len(texts) else self.prompt.labels
 
@@ -90,13 +90,13 @@ class PromptView:
 
     @property
     def summary_name(self) -> str:
-        """What the decision is about, up to the colon before it; a question mark needs none after it."""
+        """The name of the prompt in the summary: with a colon, unless it ends with a question mark."""
         name = self.header or markup.plain(self.prompt.question)
         return name if name.endswith("?") else f"{name}:"
 
     @property
     def drafted(self) -> str:
-        """What this person had filled in, as one line that can be read and copied."""
+        """The unsent input of this person as one line, to read and copy."""
         if self.draft is None:
             return ""
         parts = [self._labels[index] for index in self.draft.selected]
@@ -119,19 +119,19 @@ class Card:
     is_mine: bool = False
     # Why this viewer may not decide it.
     lock: Lock | None = None
-    # What this person had filled in when the form did not go through.
+    # The input of this person, if the form was refused.
     drafts: Sequence[Draft] = ()
-    # The same of what they wrote instead of choosing.
+    # The text of their reply or reason, if that form was refused.
     words: str | None = None
     errors: Sequence[str] = ()
-    # What is wrong with single fields, by their names.
+    # Errors of single fields, by field name.
     field_errors: Mapping[str, str] = field(default_factory=dict)
-    # On its own page nothing of a settled card is folded.
+    # On the page of the question a settled card is fully expanded.
     is_whole: bool = False
 
     @property
     def state(self) -> str:
-        """Which of its faces the card shows: that of a status, or held between open and answered."""
+        """The status of the question, or "held" during the undo period."""
         return "held" if self.question.is_held else self.question.status
 
     @cached_property
@@ -152,7 +152,7 @@ class Card:
 
     @property
     def lost(self) -> list[str]:
-        """What somebody else's earlier answer kept this person from saying."""
+        """The input of this person that came after the decision of another person."""
         if self.question.is_open and not self.question.is_held:
             return []
         chosen = [view.drafted for view in self.prompts if view.draft]
@@ -160,7 +160,7 @@ class Card:
 
     @cached_property
     def answer(self) -> Answer | None:
-        """What was decided; as yet unsaved while it can still be undone."""
+        """The answer; during the undo period an unsaved one."""
         deciding = self.question.decided_by if self.question.is_held else []
         if not deciding:
             return self.question.answer_or_none
@@ -175,7 +175,7 @@ class Card:
 
     @property
     def first_names(self) -> str:
-        """Who is asked first, for as long as they are."""
+        """Who is asked first; empty after the escalation."""
         first = self.care.first if self.care and self.question.escalates_at else None
         if first is None:
             return ""
@@ -183,7 +183,7 @@ class Card:
 
     @property
     def deciders(self) -> str:
-        """Who decides instead of a viewer for whom the card is locked."""
+        """Who may decide, for viewers for whom the card is locked."""
         if self.care and self.lock == Lock.VOTES and self.care.votes:
             return get_text_list(self.care.votes.of, gettext("and"))
         return get_text_list(_named(self.care.first), gettext("and")) if self.care and self.care.first else ""
@@ -200,13 +200,19 @@ class Card:
         ]
 
     @property
+    def matching_votes(self) -> int:
+        """The most votes for the same choice: these count towards the votes needed."""
+        votes = self.question.votes or []
+        return max((len(agreeing(votes, vote)) for vote in votes), default=0)
+
+    @property
     def sends_on_click(self) -> bool:
         """One prompt, one choice: a click on an option is the answer."""
         return len(self.prompts) == 1 and not self.prompts[0].prompt.multi_select
 
     @property
     def outcome(self) -> str:
-        """How the question ended, in words that stand without colour or icon."""
+        """How the question ended, as a text that needs no colour or icon."""
         if len(self.question.decided_by) > 1:
             names = ", ".join(vote["name"] for vote in self.question.decided_by)
             return gettext("Decided by %(names)s") % {"names": names}
@@ -254,7 +260,7 @@ class Card:
 
     @property
     def _answered_by(self) -> str:
-        """The person; and the key if one passed their answer on."""
+        """Names the person, and the key if the answer came through one."""
         through = self.answer.through if self.answer else ""
         if not through:
             return self._decided_by(gettext("Answered by you"), gettext("Answered by %(name)s"))
@@ -294,7 +300,7 @@ def _named(first: First) -> list[str]:
 
 
 def voter(vote: Vote) -> str:
-    """Who voted, and with which key if it was not on the page."""
+    """The name of the voter, and the key if the vote came through one."""
     if "through" not in vote:
         return vote["name"]
     return gettext("%(name)s through %(key)s") % {"name": vote["name"], "key": vote["through"]}
@@ -320,7 +326,7 @@ def render_card(
 
 
 def render_whole(card: Card, csrf_token: str = "") -> SafeString:
-    """The card of a question's own page: of what is settled all is unfolded."""
+    """The card on the page of its question."""
     return _with_token(_render(card), csrf_token)
 
 
@@ -339,13 +345,13 @@ def render_draft(
     *,
     field_errors: Mapping[str, str],
 ) -> SafeString:
-    """An open card with what the person filled in and what is still missing."""
+    """An open card with the input and its errors."""
     card = Card(question, drafts=drafts, words=words, errors=errors, field_errors=field_errors)
     return _with_token(_render(card), csrf_token)
 
 
 def render_errors(question: Question, errors: Sequence[str], field_errors: Mapping[str, str]) -> SafeString:
-    """Only what is wrong, for the places that an open card has for it."""
+    """Only the errors, for their elements in an open card."""
     card = Card(question, errors=errors, field_errors=field_errors)
     return render_to_string("ask_bridge/_card_errors.html", {"errors": errors, "card": card})
 
@@ -357,7 +363,7 @@ def render_lost(
     words: str | None = None,
     csrf_token: str = "",
 ) -> SafeString:
-    """A decided card that also shows what came too late."""
+    """A decided card that also shows the input that came too late."""
     html = _render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words))
     return _with_token(html, csrf_token)
 
@@ -380,7 +386,7 @@ def _is_mine(question: Question, user_id: Any) -> bool:
 
 
 def answerer_of(question: Question) -> str | None:
-    """The id of whoever answered, as text; of a decision that can still be undone whoever made it."""
+    """The id of the person who answered, as text; during the undo period of the person who decided."""
     if question.is_held:
         return question.decided_by[-1]["user_id"]
     answer = question.answer_or_none
@@ -388,18 +394,18 @@ def answerer_of(question: Question) -> str | None:
 
 
 class _Cached:
-    """A question as a key of the cache: two reads of one revision are the same, in one language."""
+    """Cache key of a question: equal for the same revision, room names and language."""
 
     _key: tuple[Any, ...]
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        # The room's names are on the card and in its addresses, and can change without a revision.
+        # The name and slug of the room are on the card, and can change without a new revision.
         room = question.room
         self._key = (question.pk, question.revision, room.slug, room.name, get_language())
 
     def take(self) -> Question:
-        """The question, once: what stays in the cache as a key need not hold it."""
+        """Return the question and drop the reference, so that the cache does not keep the object."""
         question = self.question
         del self.question
         return question
@@ -412,7 +418,7 @@ class _Cached:
 
 
 class _CachedMessage(_Cached):
-    """A message as a key of the cache: it has no revision, so all of its fields are part of the key."""
+    """Cache key of a message: it has no revision, so the key contains all of its fields."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -436,7 +442,7 @@ def _rendered_card(cached: _Cached, is_mine: bool, lock: Lock | None) -> str:
 
 
 def render_marks(question: Question) -> str:
-    """The small part of a card that says whether the agent waits or has its answer."""
+    """The part of a card that shows whether the agent is waiting or has received the answer."""
     return _rendered_marks(_Cached(question))
 
 

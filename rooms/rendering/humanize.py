@@ -1,10 +1,10 @@
-"""Durations, shares and counts as people say them, in their language."""
+"""Localised texts for durations, percentages and counts."""
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
-# Below this, tenths tell more than they cost.
+# Durations below this are shown with tenths of a second.
 TENTHS_UP_TO = 10
 
 
@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 def share(part: float) -> str:
-    """Such as "80%"; only all is called 100%, and only nothing 0%."""
+    """Such as "80%". 0% and 100% are exact: anything between is rounded to 1% to 99%."""
     number = round(100 * part)
     if 0 < part < 1:
         number = min(max(number, 1), 99)

@@ -1,11 +1,11 @@
-"""What agents and people write as safe HTML: a little Markdown, no images, no HTML of their own.
+"""Safe HTML from texts of agents and people: a subset of Markdown, no images, no raw HTML.
 
-markdown-it escapes everything that is not Markdown, and nh3 lets only these few tags through, whatever the
-parser made of the text.
+markdown-it escapes everything that is not Markdown. nh3 then removes all but a few tags, so that safety does
+not depend on the parser.
 
 markdown-it is written in Python and takes about 10 µs for each character that could be Markdown: 16,000 of
-them would hold a thread for 0.2 s. So a text with far more of them than prose, lists or code have is shown as
-it was written instead.
+them would block a thread for 0.2 s. So a text with far more of them than prose, lists or code have is shown
+as plain text.
 """
 
 import re
@@ -19,10 +19,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 INLINE_TAGS = {"a", "br", "code", "em", "s", "strong"}
-# Headings would break the outline of the page: what they say stays, as paragraphs.
+# Headings would break the outline of the page: their text is shown as paragraphs.
 BLOCK_TAGS = INLINE_TAGS | {"blockquote", "hr", "li", "ol", "p", "pre", "ul"}
 
-# What costs the parser time, in units of about 10 µs: 1 for each of the characters at which it looks for
+# The cost of parsing, in units of about 10 µs: 1 for each of the characters at which it looks for
 # inline Markdown (those of its rule "text"), 1 more for a bracket, which may begin a link, 3 for a line,
 # where any block may begin.
 DELIMITERS = re.compile(r"[!#$%&*+\-:<=>@\[\\\]^_`{}~]")
@@ -34,14 +34,14 @@ LINE_BREAK = re.compile(r"\r\n?|\n")
 COST_PER_CHARACTER = 0.25
 COST_OF_ANY_TEXT = 400
 
-# Of a long text: more than a line holds, also when half of it is addresses of links.
+# The part of a long text that is parsed: more than a line holds, even if half of it is link addresses.
 TEASER_CHARACTERS = 1_000
 
 
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("strikethrough")
-    # An image would call its server from every reader's browser.
+    # An image would make the browser of every viewer call its server.
     return parser.disable(["image", "html_block", "html_inline", "heading", "lheading"])
 
 
@@ -49,7 +49,7 @@ def inline(text: str) -> SafeString:
     """For places that hold one paragraph: emphasis, code and links."""
     if is_too_costly(text):
         return format_html("{}", text)
-    # The page keeps line breaks by itself there.
+    # CSS keeps the line breaks there.
     return _clean(_parser().renderInline(text).replace("<br />\n", "\n"), INLINE_TAGS)
 
 
@@ -61,7 +61,7 @@ def blocks(text: str) -> SafeString:
 
 
 def is_too_costly(text: str) -> bool:
-    """Whether this has more to parse than any real text of its length."""
+    """Whether parsing costs more than for any real text of this length."""
     cost = len(DELIMITERS.findall(text)) + BRACKET_COST * text.count("[")
     cost += LINE_COST * len(LINE_BREAK.findall(text))
     return cost > COST_OF_ANY_TEXT + COST_PER_CHARACTER * len(text)

@@ -1,4 +1,4 @@
-"""The record of one question, beside its card: the times of its life, and who voted for what when."""
+"""Record of a question, shown beside its card: when it was asked, settled and delivered, and its votes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ class Step:
 
     name: str
     at: datetime | None = None
-    # Since the ask, in words.
+    # Time since the question was asked, as text.
     after: str = ""
 
 
@@ -27,13 +27,13 @@ class CastVote:
     choice: str
     notes: list[str]
     at: datetime
-    # Whether it is one of those that made the decision.
+    # Whether it counted for the decision.
     is_deciding: bool
 
 
 @dataclass(frozen=True)
 class Record:
-    """What the page of a question says beside the card."""
+    """The steps and votes of a question."""
 
     card: Card
 
@@ -51,7 +51,7 @@ class Record:
         return steps
 
     def _since_the_ask(self, name: str, at: datetime) -> Step:
-        # Clocks of several machines may disagree by a moment.
+        # The clocks of several machines may differ a little.
         seconds = max(0.0, (at - self.card.question.asked_at).total_seconds())
         return Step(name, at, duration(seconds))
 

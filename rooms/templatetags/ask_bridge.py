@@ -1,4 +1,4 @@
-"""Filters and tags of our templates."""
+"""Template filters and tags."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ register.filter("grouped", humanize.count)
 
 @register.filter
 def moment(text: str) -> datetime:
-    """A time as it is stored within JSON."""
+    """Parse a time that is stored as text in JSON."""
     return datetime.fromisoformat(text)
 
 
@@ -40,5 +40,5 @@ def initials(name: str) -> str:
 
 @register.simple_tag
 def version() -> str:
-    """Which Ask Bridge this is, for whoever reports a problem."""
+    """The version of Ask Bridge, for bug reports."""
     return __version__

@@ -46,7 +46,7 @@ class TestQuiet:
         expect(page.get_by_role("heading", name="All caught up")).to_be_visible()
         expect_no_problems(page)
         page.goto("/rooms/ops")
-        expect(page.get_by_role("heading", name="Quiet so far")).to_be_visible()
+        expect(page.get_by_role("heading", name="No questions yet")).to_be_visible()
         expect_no_problems(page)
 
     def test_a_lost_connection(self, open_browser: OpenBrowser, bridge: Bridge) -> None:
@@ -77,7 +77,7 @@ def test_a_room_with_cards_in_every_state(open_browser: OpenBrowser, gallery: Ga
             *("Answered by you", "Answered by Ben Okafor", "Answered in the terminal", "came too late"),
             *("Skipped by you", "Skipped by Ben Okafor", "Asked back by you", "Withdrawn by the agent"),
             *("Expired without an answer", "Expired, default used"),
-            *("Delivered to the agent", "Not picked up yet", "relayed by an agent", "3 log lines"),
+            *("Delivered to the agent", "Not delivered yet", "relayed by an agent", "3 log lines"),
         ):
             expect(page.get_by_text(state).filter(visible=True).first).to_be_visible()
         expect_no_problems(page)

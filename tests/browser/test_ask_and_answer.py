@@ -58,7 +58,7 @@ def test_the_second_browser_sees_who_answered(agent: Agent, room_page: RoomPage)
     click_option(ana, "SQLite")
     card = ben.get_by_role("article")
     expect(card).to_contain_text("Answered by Ana Costa")
-    expect(card).to_contain_text("Not picked up yet")
+    expect(card).to_contain_text("Not delivered yet")
     expect(ben.get_by_role("radio")).to_have_count(0)
 
 
@@ -174,7 +174,7 @@ def test_skipping_tells_the_agent_why(agent: Agent, room_page: RoomPage) -> None
     question = agent.ask()
     page = room_page()
     page.get_by_text("Skip", exact=True).click()
-    page.get_by_label("Why? The agent is told.").fill("Ask again tomorrow")
+    page.get_by_label("Reason, sent to the agent").fill("Ask again tomorrow")
     page.get_by_role("button", name="Skip this question").click()
     expect(page.get_by_role("article")).to_contain_text("Skipped by you")
     settled = agent.read(question["id"])
@@ -320,7 +320,7 @@ def test_a_manager_creates_a_key_that_works_at_once(
     expect(page.get_by_text("Copy it now")).to_be_visible()
     key = page.locator(".key-panel pre").inner_text()
     row = page.get_by_role("row", name="new-bot")
-    expect(row).to_contain_text("Waiting for its first call")
+    expect(row).to_contain_text("Not used yet")
     assert Agent(bridge.site, "lobby", key).ask()["room"] == "lobby"
     expect(row).to_contain_text("now")
     # Every block is ready to paste, for this server and with this key.
@@ -348,7 +348,7 @@ def test_other_people_are_told_whom_to_ask_for_a_key(
 ) -> None:
     page = open_browser("ben").new_page()
     page.goto(f"/rooms/{agent.room}/connect")
-    expect(page.get_by_text("Keys are created by the managers of this room")).to_be_visible()
+    expect(page.get_by_text("Only managers of this room can create keys")).to_be_visible()
     expect(page.get_by_role("button", name="Create a key")).to_have_count(0)
 
 

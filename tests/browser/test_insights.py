@@ -64,7 +64,7 @@ def test_tables_and_the_page_of_a_room_are_readable_everywhere(open_browser: Ope
 def test_a_quiet_room_says_so(open_browser: OpenBrowser) -> None:
     page = open_browser().new_page()
     page.goto("/rooms/quiet/insights")
-    expect(page.get_by_role("heading", name="Nothing was settled in these 30 days yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No questions were settled in the last 30 days")).to_be_visible()
     expect_no_problems(page)
 
 

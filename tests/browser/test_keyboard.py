@@ -229,7 +229,7 @@ def test_s_asks_for_a_reason_before_it_skips(agent: Agent, room_page: RoomPage) 
     page = room_page()
     page.keyboard.press("j")
     page.keyboard.press("s")
-    expect(page.get_by_label("Why? The agent is told.")).to_be_focused()
+    expect(page.get_by_label("Reason, sent to the agent")).to_be_focused()
     assert agent.read(question["id"])["status"] == "open"
     page.keyboard.type("Not now")
     page.keyboard.press("Enter")

@@ -49,7 +49,7 @@ def test_the_same_card_comes_to_each_person_in_their_language(
         click_option(english, "SQLite")
         expect(there.get_by_text("Answered by you")).to_be_visible()
         expect(here.get_by_text("Beantwortet von Ben Okafor")).to_be_visible()
-        expect(here.get_by_text("Vom Agenten abgeholt")).to_be_visible()
+        expect(here.get_by_text("Dem Agenten zugestellt")).to_be_visible()
         expect(there.get_by_text("Delivered to the agent")).to_be_visible()
 
 
@@ -101,7 +101,7 @@ def test_a_chosen_language_lasts_in_this_browser(
     later = context.new_page()
     later.goto(f"/rooms/{agent.room}")
     expect(later.get_by_role("link", name="Agenten verbinden", exact=True)).to_be_visible()
-    page.get_by_role("combobox", name="Sprache").select_option("Wie im Browser eingestellt")
+    page.get_by_role("combobox", name="Sprache").select_option("Sprache des Browsers")
     page.get_by_role("button", name="Speichern").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
 

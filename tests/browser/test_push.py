@@ -128,7 +128,7 @@ def test_a_browser_that_cannot_be_added_says_why(open_browser: OpenBrowser) -> N
     page = open_browser("eli").new_page()
     page.goto("/settings")
     page.get_by_role("button", name="Add this browser").click()
-    expect(page.get_by_text("This browser did not let itself be added.")).to_be_visible()
+    expect(page.get_by_text("This browser could not be added.")).to_be_visible()
 
 
 def test_trying_without_a_device_or_an_address_is_not_offered(open_browser: OpenBrowser) -> None:

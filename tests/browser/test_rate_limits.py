@@ -27,7 +27,7 @@ LET_A_MINUTE_PASS = """
 from rooms.models import Question
 Question.objects.filter(session_id="busy").delete()
 """
-SENTENCE = "That makes more than 600 within a minute: send it again in"
+SENTENCE = "More than 600 within a minute: send it again in"
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_without_javascript_a_page_keeps_it_and_sends_it_again(
     fill_in(page, agent)
     shell(ANSWER_A_LOT)
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("heading", name="Too much at once")).to_be_visible()
+    expect(page.get_by_role("heading", name="Too many requests")).to_be_visible()
     expect(page.get_by_text(SENTENCE)).to_be_visible()
     shell(LET_A_MINUTE_PASS)
     page.get_by_role("button", name="Send again").click()

@@ -49,7 +49,7 @@ def test_503_for_ten_seconds(agent: Agent, page: Page, proxy: Proxy) -> None:
     proxy.heal()
     expect_right_within_five_seconds(page, missed, time.monotonic())
     expect_caught_up(page)
-    expect(page.get_by_text("Caught up")).to_be_hidden()
+    expect(page.get_by_text("Up to date again")).to_be_hidden()
 
 
 def test_a_minute_without_a_network_that_no_event_announced(agent: Agent, page: Page, proxy: Proxy) -> None:

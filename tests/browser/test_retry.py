@@ -111,7 +111,7 @@ def test_everything_that_failed_is_sent_again_when_the_browser_is_online(
     click_option(page, "SQLite")
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("It is sent again when the connection is back")).to_have_count(2)
+    expect(page.get_by_text("It will be sent again when the connection is back")).to_have_count(2)
     page.context.set_offline(False)
     expect(page.get_by_role("article").first).to_contain_text("Answered by you")
     expect(page.locator(".message-text")).to_have_text("Please hurry")

@@ -56,7 +56,7 @@ def test_a_tab_that_comes_later_misses_nothing(
     held = []
     second.route("**/stream.js", lambda route: held.append(route))
     second.goto(f"/rooms/{agent.room}", wait_until="commit")
-    expect(second.get_by_role("heading", name="Quiet so far")).to_be_visible()
+    expect(second.get_by_role("heading", name="No questions yet")).to_be_visible()
     eventually(lambda: second.title() and held)
     question = agent.ask()
     expect(first.locator(f"#card-{question['id']}")).to_be_visible()

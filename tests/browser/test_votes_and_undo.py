@@ -15,10 +15,10 @@ RoomPage = Callable[..., Page]
 def test_votes_show_on_all_cards_until_enough_agree(agent: Agent, room_page: RoomPage) -> None:
     ana, ben = room_page("ana"), room_page("ben")
     with agent.asking(wait=50, care={"votes": 2}) as wait:
-        expect(ben.get_by_text("0 voted; 2 have to agree")).to_be_visible()
+        expect(ben.get_by_text("0 of 2 matching votes")).to_be_visible()
         click_option(ana, "SQLite")
         for page in (ana, ben):
-            expect(page.get_by_text("1 voted; 2 have to agree")).to_be_visible()
+            expect(page.get_by_text("1 of 2 matching votes")).to_be_visible()
             expect(page.locator(".mark.vote")).to_have_text("Ana Costa: SQLite")
         click_option(ben, "SQLite")
         settled = wait.result()
@@ -73,9 +73,9 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").fill("half a thought")
     bridge.let_escalate(question)
-    expect(card).to_contain_text("Managers were told")
+    expect(card).to_contain_text("Managers notified")
     expect(card).to_be_focused()
-    expect(ben.get_by_role("article")).to_contain_text("Managers were told")
+    expect(ben.get_by_role("article")).to_contain_text("Managers notified")
     expect(ben.get_by_label("Your own answer")).to_have_value("half a thought")
     click_option(ana, "SQLite")
     expect(card).to_contain_text("Answered by you")
@@ -94,7 +94,7 @@ def test_a_question_for_others_moves_into_the_inbox_when_it_is_opened_to_all(
     rail = page.locator(f'.rail-link[data-room="{agent.room}"] .count')
     expect(rail).to_have_text("0")
     bridge.let_escalate(question)
-    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text("Managers were told")
+    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text("Managers notified")
     expect(card).to_have_count(0)
     expect(rail).to_have_text("1")
 
@@ -105,6 +105,6 @@ def test_locked_options_can_be_read_without_javascript(
     agent.ask(care={"votes": {"needed": 2, "of": ["ben", "cleo"]}})
     page = open_browser("ana", java_script_enabled=False).new_page()
     page.goto(f"/rooms/{agent.room}")
-    expect(page.get_by_role("article")).to_contain_text("Only ben and cleo vote on this")
+    expect(page.get_by_role("article")).to_contain_text("Only ben and cleo can vote on this")
     expect(page.get_by_role("radio", name="SQLite")).to_be_disabled()
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)

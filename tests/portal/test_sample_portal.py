@@ -124,14 +124,14 @@ def test_its_permissions_hold(sample: Sample) -> None:
     assert sample.person("ben").get(f"{PREFIX}/rooms/plattform").status == 404
     guest = sample.person("gast")
     page = guest.get(f"{PREFIX}/rooms/plattform/questions/{question['id']}").text
-    assert "In diesem Raum ist nur Zusehen möglich" in page
+    assert "In diesem Raum ist nur Lesen möglich" in page
     assert '<form class="card-form' not in page
     form = sample.person("ana").form_of(question)
     name, value = form["fields"]["SQLite"]
     assert guest.post(form["action"], {name: value}).status == 403
     told = guest.post(form["action"], {name: value}, HX_Request="true")
     assert told.status == 422
-    assert "nur Lesen erlaubt" in told.text
+    assert "nur Lesen möglich" in told.text
     assert sample.agent.read(question["id"])["status"] == "open"
 
 

@@ -177,7 +177,7 @@ def test_list_of_rooms_counts_members_living_keys_and_open_questions(
     for _ in range(3):
         ask()
     rows = admin_client.get(listing("room")).context["cl"].result_list
-    counts = {row.slug: (row.member_count, row.living_keys, row.open_questions) for row in rows}
+    counts = {row.slug: (row.member_count, row.active_keys, row.open_questions) for row in rows}
     assert counts == {"ops": (2, 1, 3), "lab": (0, 0, 0)}
 
 
@@ -358,7 +358,7 @@ def test_selected_keys_are_revoked(clerk: Client, agent: Any, second_agent: Any)
 def test_state_of_a_key_is_told(admin_client: Client, agent: Any, second_agent: Any) -> None:
     access.revoke_keys(AgentKey.objects.filter(pk=agent.key_row.pk))
     states = _states(admin_client)
-    assert states == {"refactor-bot": "revoked", "deploy-bot": "alive"}
+    assert states == {"refactor-bot": "revoked", "deploy-bot": "active"}
     lifecycle.archive_room(agent.room_row)
     assert _states(admin_client)["deploy-bot"] == "room archived"
 

@@ -615,14 +615,14 @@ def test_change_between_two_reads_is_no_finding(
     question: Question, ana: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer after the question was read as open and before its entries are read."""
-    look = verify_audit.looked_at
+    look = verify_audit.findings_of
 
     def look_late(rows: list[Any], *arguments: Any) -> Any:
         if question.pk in [row.pk for row in rows] and Question.objects.get().is_open:
             lifecycle.decline(question, ana)
         return look(rows, *arguments)
 
-    monkeypatch.setattr(verify_audit, "looked_at", look_late)
+    monkeypatch.setattr(verify_audit, "findings_of", look_late)
     assert verify().startswith("All is well")
     assert Question.objects.get().status == "declined"
 

@@ -1,4 +1,4 @@
-"""Questions that no agent waits for: attended at first, closed after the time that their room sets."""
+"""Questions without a waiting agent: attended at first, closed after the time that their room sets."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

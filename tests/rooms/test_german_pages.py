@@ -213,8 +213,8 @@ def test_empty_pages_are_german(browser: Client, german_room: Room) -> None:
 def test_a_long_room_is_german(
     browser: Client, ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rooms.pages.views.OPEN_CARDS", 1)
-    monkeypatch.setattr("rooms.pages.views.ENTRIES_PER_PAGE", 1)
+    monkeypatch.setattr("rooms.pages.open_cards.OPEN_CARDS", 1)
+    monkeypatch.setattr("rooms.pages.room.ENTRIES_PER_PAGE", 1)
     for _ in range(2):
         ask()
         lifecycle.withdraw(ask())
@@ -270,7 +270,7 @@ def test_careful_questions_are_german(browser: Client, ask: Callable[..., Questi
     choose(ask(care={"undo_seconds": 300}), ana)
     ask(care={"undo_seconds": 1})
     html = browser.get("/rooms/raum").content.decode()
-    for said in ("Zuerst gefragt: Leitung.", "Die Leitung weiß Bescheid", "gleiche Stimmen", "Rückgängig"):
+    for said in ("Zuerst gefragt: Leitung.", "Leitung benachrichtigt", "gleichen Stimmen", "Rückgängig"):
         assert said in html
     assert foreign_words(html) == set()
 
@@ -281,7 +281,7 @@ def test_people_who_are_not_asked_first_read_so_in_german(
     path = address(ask(care={"first": ["¤ben"]}), "/answer")
     refused = browser.post(path, {"choice-0": "1"}, headers=HTMX)
     assert refused.status_code == 422
-    assert "Diese Frage entscheiden andere" in refused.content.decode()
+    assert "Diese Frage können nur die Personen entscheiden" in refused.content.decode()
     assert foreign_words(refused.content.decode()) == set()
 
 
@@ -351,7 +351,7 @@ def test_being_notified_is_german(manager: Client, german_room: Room, people: An
     lifecycle.create_room("noch-einer", name="¤Nocheiner", members=[ana])
     assert foreign_words(manager.get("/settings").content.decode()) == set()
     refused = manager.post("/settings/devices", {"subscription": "{}"})
-    assert "So meldet sich kein Browser für Benachrichtigungen an." in refused.content.decode()
+    assert "Das ist keine gültige Push-Anmeldung." in refused.content.decode()
 
 
 @pytest.mark.parametrize("kind", [Notice.Kind.ASKED, Notice.Kind.ESCALATED, Notice.Kind.SETTLED])

@@ -174,7 +174,7 @@ def test_a_batch_is_asked_for_only_when_the_last_one_is_sent(room: Room, browser
 def test_progress_is_told_to_who_started_it(room: Room, browser: Client, ben: Any) -> None:
     seed(room, 1_300)
     address = reverse("ask_bridge:export-progress", query={"run": "abc"})
-    assert "Beginning" in browser.get(address).content.decode()
+    assert "Starting" in browser.get(address).content.decode()
     response = browser.get(reverse(CSV, query={"run": "abc"}))
     total = HistoryEntry.objects.count()
     assert f'<progress value="0" max="{total}">' in browser.get(address).content.decode()
@@ -182,7 +182,7 @@ def test_progress_is_told_to_who_started_it(room: Room, browser: Client, ben: An
     assert f"Done: {total} entries." in browser.get(address).content.decode()
     bens = Client()
     bens.force_login(ben)
-    assert "Beginning" in bens.get(address).content.decode()
+    assert "Starting" in bens.get(address).content.decode()
 
 
 def test_a_page_that_hears_of_no_progress_stops_asking(room: Room, browser: Client) -> None:

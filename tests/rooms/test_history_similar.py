@@ -164,7 +164,7 @@ def test_a_new_question_recalls_what_was_answered_before(
     html = browser.get(reverse("ask_bridge:question", args=(room.slug, question.pk))).content.decode()
     assert "Asked before: 1 similar answer" in html
     assert reverse("ask_bridge:question", args=(room.slug, earlier.pk)) in html
-    assert f"{found['percent']}% alike" in html
+    assert f"{found['percent']}% match" in html
     assert "Still &lt;b&gt;used&lt;/b&gt;" in html
 
 

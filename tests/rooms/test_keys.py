@@ -185,7 +185,7 @@ def test_table_says_what_has_become_of_each_key(manager: Client, agent: Any, sec
         shown = manager.get(address)
         assert f"refactor-bot abk_{agent.key_row.lookup}_… Expired" in text_of(shown)
         assert f"deploy-bot abk_{second_agent.key_row.lookup}_… Revoked" in text_of(shown)
-        assert "Waiting for its first call" not in text_of(shown)
+        assert "Not used yet" not in text_of(shown)
         # Dead keys offer no actions, and no page waits for their first call.
         assert "connect/rotate" not in shown.content.decode()
         assert 'hx-trigger="every 2s"' not in shown.content.decode()
@@ -291,7 +291,7 @@ def test_admin_sees_and_filters_expired_keys(clerk: Client, agent: Any, second_a
     assert (labels("expired"), labels("alive")) == (["refactor-bot"], ["deploy-bot"])
     assert "expired" in text_of(clerk.get(page("agentkey", agent.key_row.pk)))
     rooms = clerk.get(listing("room")).context["cl"].result_list
-    assert [room.living_keys for room in rooms] == [1]
+    assert [room.active_keys for room in rooms] == [1]
 
 
 def test_admin_cannot_prolong_a_key(clerk: Client, agent: Any) -> None:

@@ -120,7 +120,7 @@ def test_escalation_opens_the_lock_of_those_who_may_vote(ask: Ask, ben: Any, cy:
             {"first": {"people": ["ana"], "role": "manager"}},
             r"Only ana and managers can answer this until \d\d:\d\d UTC",
         ),
-        ({"votes": {"needed": 2, "of": ["ana", "cy", "dee"]}}, "Only ana, cy and dee vote on this"),
+        ({"votes": {"needed": 2, "of": ["ana", "cy", "dee"]}}, "Only ana, cy and dee can vote on this"),
     ],
 )
 def test_who_may_not_decide_yet_sees_why_before_a_click(
@@ -190,7 +190,7 @@ def own_rules(settings: Any) -> None:
 def test_who_may_only_watch_sees_so_before_a_click(ask: Ask, own_rules: None, ana: Any, ben: Any) -> None:
     question = ask()
     page = signed_in(ben).get("/rooms/ops")
-    assert "You can watch, but not answer, in this room" in text_of(page)
+    assert "You can read this room, but not answer in it" in text_of(page)
     assert f"questions/{question.pk}/answer" not in page.content.decode()
     inbox = signed_in(ben).get("/")
     assert inbox.context["calling_total"] == 0

@@ -87,7 +87,7 @@ def test_a_member_is_added_on_a_large_rooms_page(admin_client: Client, other_roo
     # A second time is an error at the form, not one of the database.
     again = admin_client.post(address, form | new)
     assert again.status_code == 200
-    assert "ana is a member already." in again.content.decode()
+    assert "ana is already a member." in again.content.decode()
 
 
 def test_a_form_that_was_shown_with_all_members_is_saved_when_the_room_has_grown(

@@ -130,5 +130,5 @@ def test_a_blocked_sender_is_freed_and_its_notification_was_not_sent(
     go_round()
     is_over.set()
     notice = Notice.objects.waiting().get()
-    assert (notice.attempts, notice.failures, notice.last_error) == (1, 1, "It took too long.")
+    assert (notice.attempts, notice.failures, notice.last_error) == (1, 1, "It timed out.")
     assert notice.next_attempt_at > timezone.now()

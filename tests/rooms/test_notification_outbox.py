@@ -136,7 +136,7 @@ def test_a_mail_has_the_question_a_link_and_a_way_out(post: MailServer, wants_ma
     text, html = (part_of(mail, kind) for kind in ("plain", "html"))
     assert "Which database should we use?" in text
     assert "- PostgreSQL (Recommended)" in text
-    assert "refactor-bot waits for an answer in Operations:" in text
+    assert "refactor-bot is waiting for an answer in Operations:" in text
     assert link in text
     assert f'href="{link}"' in html
 
@@ -214,7 +214,7 @@ def test_what_was_settled_meanwhile_is_never_sent(
     planner.read()
     lifecycle.decline(question, ana)
     assert outbox.send_due() == 0
-    assert (Notice.objects.get().last_error, receiver.calls) == ("It is settled.", [])
+    assert (Notice.objects.get().last_error, receiver.calls) == ("The question is settled.", [])
 
 
 def test_a_decision_that_can_be_undone_is_waited_for(receiver: Receiver, webhook: Webhook, ask: Ask) -> None:
@@ -313,8 +313,8 @@ def test_who_never_heard_of_it_does_not_hear_of_its_end(
     make_due()
     assert send_due() == 0
     assert set(Notice.objects.values_list("kind", "last_error")) == {
-        ("asked", "It is settled."),
-        ("settled", "The receiver never heard that it was asked."),
+        ("asked", "The question is settled."),
+        ("settled", "The receiver was not notified of the question."),
     }
 
 
@@ -386,7 +386,7 @@ def test_a_failure_is_tried_again_later_and_later_with_the_same_id(
         assert send_due() == 1
         notice = Notice.objects.get()
         assert notice.attempts == attempt
-        assert notice.last_error == "The answer was 503: in the making"
+        assert notice.last_error == "The receiver replied 503: in the making"
         pauses.append((notice.next_attempt_at - timezone.now()).total_seconds())
         assert send_due() == 0
         make_due()
@@ -424,7 +424,7 @@ def test_a_browser_that_is_gone_is_forgotten(
     assert not PushSubscription.objects.exists()
     notice = Notice.objects.get()
     assert notice.failed_at
-    assert notice.last_error == "The browser has taken its permission back, or is gone."
+    assert notice.last_error == "The browser’s push subscription has expired or was revoked."
 
 
 def test_a_push_service_that_refuses_us_is_not_asked_again(
@@ -433,7 +433,7 @@ def test_a_push_service_that_refuses_us_is_not_asked_again(
     service.application_key = "another"
     ask()
     send_due()
-    assert Notice.objects.get().last_error == "The answer was 403: another application"
+    assert Notice.objects.get().last_error == "The receiver replied 403: another application"
     assert Notice.objects.get().failed_at
     phone.refresh_from_db()
     assert phone.failures == 1
@@ -449,7 +449,7 @@ def test_a_mail_server_says_whether_to_try_again(
     notice = Notice.objects.get()
     assert bool(notice.failed_at) is is_final
     code, said = refusal.split(" ", 1)
-    assert notice.last_error == f"The mail server said {code}: {said}"
+    assert notice.last_error == f"The mail server replied {code}: {said}"
 
 
 def test_a_mail_server_that_is_away_is_asked_again(
@@ -497,11 +497,11 @@ def test_push_goes_by_https_to_public_addresses_only(
         push.add_device(ana, json.dumps(service.subscription("other")), "")
     ask()
     send_due()
-    assert Notice.objects.get().last_error == "Push services are called by https:// only."
+    assert Notice.objects.get().last_error == "The address of a push service must begin with https://."
     PushSubscription.objects.update(endpoint=phone.endpoint.replace("http:", "https:"))
     ask()
     send_due()
-    assert "PUSH_ALLOWED_NETWORKS would have to allow it" in Notice.objects.order_by("pk").last().last_error
+    assert "PUSH_ALLOWED_NETWORKS can allow it" in Notice.objects.order_by("pk").last().last_error
     assert service.calls == []
 
 
@@ -551,7 +551,7 @@ def test_what_processes_die_on_again_and_again_is_given_up(
         assert len(outbox.claim(4)) == 1
         Notice.objects.update(leased_until=timezone.now())
     assert outbox.claim(4) == []
-    assert Notice.objects.get().last_error == "It was tried too often."
+    assert Notice.objects.get().last_error == "Too many failed attempts."
 
 
 def test_what_cannot_be_written_holds_up_no_other(
@@ -727,7 +727,7 @@ def test_what_failed_can_be_sent_again(receiver: Receiver, webhook: Webhook, ask
     receiver.answer = lambda call: (302, {"Location": "/"}, b"")
     ask()
     send_due()
-    assert Notice.objects.get().last_error == "The answer was a redirect, and those are not followed."
+    assert Notice.objects.get().last_error == "The receiver replied with a redirect, which is not followed."
     receiver.answer = lambda call: (200, {}, b"")
     assert outbox.send_again(Notice.objects.all()) == 1
     assert send_due() == 1

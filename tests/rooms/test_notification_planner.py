@@ -290,7 +290,7 @@ def test_a_settled_question_takes_back_what_is_not_sent_yet(
     planner.read()
     notice = Notice.objects.get()
     assert notice.cancelled_at
-    assert notice.last_error == "It was settled before this was due."
+    assert notice.last_error == "The question was settled before the notification was due."
 
 
 def test_who_was_told_hears_that_it_is_over(ana: Any, room: Room, phone: PushSubscription, ask: Ask) -> None:
@@ -423,16 +423,21 @@ def test_the_admin_shows_what_failed_and_sends_it_again(
     admin_client: Any, phone: PushSubscription, question: Question
 ) -> None:
     told(question)
-    Notice.objects.update(failed_at=timezone.now(), attempts=8, last_error="The answer was 500.")
+    Notice.objects.update(failed_at=timezone.now(), attempts=8, last_error="The receiver replied 500.")
     page = admin_client.get("/admin/ask_bridge/notice/?state=failed").content.decode()
-    for shown in ("The answer was 500.", "Push: ana (phone)", "Which database should we use?", "failed"):
+    for shown in (
+        "The receiver replied 500.",
+        "Push: ana (phone)",
+        "Which database should we use?",
+        "failed",
+    ):
         assert shown in page
     assert "0 notifications" in admin_client.get("/admin/ask_bridge/notice/?state=waiting").content.decode()
     notice = Notice.objects.get()
     assert admin_client.get(f"/admin/ask_bridge/notice/{notice.pk}/change/").status_code == 200
     chosen = {"action": "send_again", "_selected_action": [notice.pk]}
     page = admin_client.post("/admin/ask_bridge/notice/", chosen, follow=True).content.decode()
-    assert "Notifications to be sent again: 1." in page
+    assert "Notifications queued to be sent again: 1." in page
     assert Notice.objects.due().count() == 1
 
 

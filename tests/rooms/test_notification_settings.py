@@ -52,7 +52,7 @@ def added(browser: Client, service: PushService, **headers: str) -> Any:
 
 def test_who_never_chose_gets_pushes_on_devices_and_no_mail(browser: Client, ana: Any) -> None:
     page = shown(browser)
-    assert '<option value="0" selected>At once</option>' in page
+    assert '<option value="0" selected>Immediately</option>' in page
     assert '<option value="-1" selected>Off</option>' in page
     assert not NoticePreferences.objects.exists()
 
@@ -86,13 +86,13 @@ def test_what_is_disabled_is_not_sent_and_stays(browser: Client, ana: Any) -> No
 @pytest.mark.parametrize(
     ("given", "wrong", "sentence"),
     [
-        ({"quiet_from": "22:00", "quiet_to": ""}, "to", "Fill in this time as well, or clear the other one."),
+        ({"quiet_from": "22:00", "quiet_to": ""}, "to", "Enter this time too, or clear the other one."),
         (
             {"quiet_from": "", "quiet_to": "07:30"},
             "from",
-            "Fill in this time as well, or clear the other one.",
+            "Enter this time too, or clear the other one.",
         ),
-        ({"quiet_from": "22:00", "quiet_to": "late"}, "to", "This is not a time such as 22:00."),
+        ({"quiet_from": "22:00", "quiet_to": "late"}, "to", "Enter a time such as 22:00."),
     ],
 )
 def test_half_of_the_quiet_hours_is_an_error_at_its_field(
@@ -132,7 +132,7 @@ def test_both_wrong_times_are_named_and_the_first_has_the_focus(browser: Client)
     page = browser.post(
         "/settings", {**CHOSEN, "quiet_from": "25:00", "quiet_to": "<script>"}
     ).content.decode()
-    assert page.count("This is not a time such as 22:00.") == 2
+    assert page.count("Enter a time such as 22:00.") == 2
     assert page.count("autofocus") == 1
 
 
@@ -209,7 +209,7 @@ def test_devices_are_told_apart(user_agent: str, label: str) -> None:
 def test_what_no_browser_sends_is_refused(browser: Client, said: str) -> None:
     reply = browser.post("/settings/devices", {"subscription": said})
     assert reply.status_code == 422
-    assert "This is not what a browser sends to be notified." in reply.content.decode()
+    assert "This is not a valid push subscription." in reply.content.decode()
     assert not PushSubscription.objects.exists()
 
 
@@ -240,7 +240,7 @@ def test_without_a_key_there_is_no_push_and_the_page_says_so(browser: Client, se
     for key in ("", "no key"):
         settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "VAPID_PRIVATE_KEY": key}
         page = shown(browser)
-        assert "This site has no key for push notifications" in page
+        assert "Push notifications are not set up on this site" in page
         assert "add-device" not in page
 
 
@@ -270,7 +270,7 @@ def test_what_is_wrong_with_a_device_is_said(browser: Client, service: PushServi
     added(browser, service)
     service.answer = lambda call: (410, {}, b"")
     page = tried(browser, "push")
-    assert "Browser: The browser has taken its permission back, or is gone." in page
+    assert "Browser: The browser’s push subscription has expired or was revoked." in page
     assert "Add a device first." in tried(browser, "push")
 
 
@@ -283,9 +283,9 @@ def post(settings: Any) -> Iterator[MailServer]:
 
 
 def test_a_mail_can_be_tried(browser: Client, ana: Any, post: MailServer) -> None:
-    assert "Your account has no mail address." in shown(browser)
+    assert "Your account has no e-mail address." in shown(browser)
     page = tried(browser, "mail")
-    assert "Your account has no mail address." in page
+    assert "Your account has no e-mail address." in page
     ana.email = "ana@example.org"
     ana.save()
     page = tried(browser, "mail")
@@ -293,16 +293,16 @@ def test_a_mail_can_be_tried(browser: Client, ana: Any, post: MailServer) -> Non
     assert post.mails[0]["Subject"] == "Test from Ask Bridge"
     post.refusal = "550 not here"
     page = tried(browser, "mail")
-    assert "The mail server said 550: not here" in page
+    assert "The mail server replied 550: not here" in page
 
 
 def test_a_site_without_a_mail_server_says_so(browser: Client, ana: Any, settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     ana.email = "ana@example.org"
     ana.save()
-    assert "This site is not set up to send mails." in shown(browser)
+    assert "E-mail is not set up on this site." in shown(browser)
     page = tried(browser, "mail")
-    assert "This site is not set up to send mails." in page
+    assert "E-mail is not set up on this site." in page
 
 
 def test_tests_are_limited(browser: Client, service: PushService, settings: Any) -> None:

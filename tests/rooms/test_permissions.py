@@ -67,7 +67,7 @@ def test_who_may_only_look_is_told_so_on_the_card(browser: Client, question: Que
     told = browser.post(address(question, "answer"), {"choice-0": "1"}, headers={"HX-Request": "true"})
     assert told.status_code == 422
     assert told["HX-Retarget"] == f"#errors-{question.pk}"
-    assert "You may read this room, but not answer in it" in told.content.decode()
+    assert "You can read this room, but not answer in it" in told.content.decode()
 
 
 def test_who_may_only_look_writes_nothing(browser: Client, room: Room) -> None:

@@ -86,7 +86,7 @@ def test_what_is_locked_survives_a_rotated_secret_key(
     ask()
     go_round()
     newest = Notice.objects.order_by("-pk")[0]
-    assert newest.last_error.startswith("Its address was locked with another SECRET_KEY")
+    assert newest.last_error.startswith("Its address was encrypted with another SECRET_KEY")
     assert newest.failed_at
 
 
@@ -158,7 +158,7 @@ def test_ntfy_gets_a_message_for_its_topic(room: Room, ana: Any, receiver: Recei
 
 def test_an_escalation_is_urgent(question: Question) -> None:
     letter = content_about(Notice.Kind.ESCALATED, question)
-    assert letter.title == "Nobody has answered: Database · Operations"
+    assert letter.title == "Not answered yet: Database · Operations"
     assert for_ntfy("https://ntfy.example.org/x", letter)[1]["priority"] == 5
 
 
@@ -187,12 +187,12 @@ def test_a_manager_finds_it_on_the_connect_page(manager: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"url": "ftp://example.org"}, "it has to begin with https://"),
-        ({"url": "https://a:b@example.org"}, "User name and password"),
-        ({"url": f"https://{'long.' * 60}example.org"}, "The host in this address is too long."),
+        ({"url": "ftp://example.org"}, "it must begin with https://"),
+        ({"url": "https://a:b@example.org"}, "must not contain a user name or password"),
+        ({"url": f"https://{'long.' * 60}example.org"}, "The host name in this address is too long."),
         ({"url": ""}, "This field is required"),
         ({"label": ""}, "This field is required"),
-        ({"on_asked": "", "on_settled": ""}, "Choose what it is told of."),
+        ({"on_asked": "", "on_settled": ""}, "Choose at least one event."),
         ({"after_minutes": "-1"}, "greater than or equal to 0"),
         ({"kind": "carrier-pigeon"}, ""),
     ],
@@ -220,10 +220,10 @@ def test_a_webhook_can_be_tried_and_the_outcome_is_a_sentence(
     manager: Client, room: Room, ana: Any, receiver: Receiver
 ) -> None:
     webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
-    assert "Sent: it was taken." in tried(manager, webhook)
+    assert "Sent and accepted." in tried(manager, webhook)
     assert receiver.calls[0].json()["type"] == "test"
     receiver.answer = lambda call: (404, {}, b"<b>no such hook</b>")
-    assert "The answer was 404: &lt;b&gt;no such hook&lt;/b&gt;" in tried(manager, webhook)
+    assert "The receiver replied 404: &lt;b&gt;no such hook&lt;/b&gt;" in tried(manager, webhook)
     # A test is tried once.
     assert not Notice.objects.waiting().exists()
 
@@ -234,7 +234,7 @@ def test_a_test_is_sent_by_the_outbox_and_not_by_the_page(
     webhook, _ = webhooks.add(room, ana, url=f"{receiver.url}/hook", label="x")
     with_htmx = {"HX-Request": "true"}
     part = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers=with_htmx)
-    assert "On its way…" in part.content.decode()
+    assert "Sending…" in part.content.decode()
     assert receiver.calls == []
     # It asks for itself again, until the outcome is known.
     again = re.search(r'hx-get="([^"]+)"', part.content.decode())
@@ -242,7 +242,7 @@ def test_a_test_is_sent_by_the_outbox_and_not_by_the_page(
     assert manager.get(again[1], headers=with_htmx).content == part.content
     outbox.send_due()
     sentence = manager.get(again[1], headers=with_htmx).content.decode()
-    assert "Sent: it was taken." in sentence
+    assert "Sent and accepted." in sentence
     assert "hx-get" not in sentence
 
 
@@ -251,7 +251,7 @@ def test_a_test_that_is_never_sent_is_not_looked_at_for_ever(manager: Client, ro
     page = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}).url
     Notice.objects.update(created_at=timezone.now() - timedelta(minutes=2))
     shown = manager.get(page).content.decode()
-    assert "It is not sent yet. Reload the page to look again." in shown
+    assert "Not sent yet. Reload the page to check again." in shown
     assert "/settings/tried" not in shown
 
 
@@ -281,7 +281,7 @@ def test_tests_are_limited(manager: Client, room: Room, ana: Any, receiver: Rece
     assert refused.status_code == 429
     assert int(refused["Retry-After"]) <= 60
     part = manager.post("/rooms/ops/webhooks/try", {"webhook": webhook.pk}, headers={"HX-Request": "true"})
-    assert (part.status_code, b"more than 2 within a minute" in part.content) == (429, True)
+    assert (part.status_code, b"More than 2 within a minute" in part.content) == (429, True)
     outbox.send_due()
     assert len(receiver.calls) == 2
 
@@ -296,7 +296,7 @@ def test_a_pause_is_shown_and_a_test_that_is_taken_ends_it(
     assert receiver.calls == []
     assert "Paused after 5 failures until" in manager.get("/rooms/ops/webhooks").content.decode()
     page = tried(manager, webhook)
-    assert "Sent: it was taken." in page
+    assert "Sent and accepted." in page
     assert "Paused after" not in page
     # What had waited went out with it.
     assert [call.json()["type"] for call in receiver.calls] == ["test", "question.asked"]

@@ -55,7 +55,7 @@ def test_a_room_is_made_with_a_member_and_a_key(admin: Page) -> None:
     admin.locator("#id_keys-0-label").fill("bot")
     admin.get_by_role("button", name="Save", exact=True).click()
     expect(admin.get_by_text(re.compile(r"abk_[0-9a-z]{10}_[0-9a-z]{40}"))).to_be_visible()
-    admin.get_by_role("link", name="I have copied it: go on").click()
+    admin.get_by_role("link", name="Copied, continue").click()
     admin.get_by_label("Select this object for an action").first.check()
     admin.get_by_label("Action:").select_option(label="Revoke all keys")
     admin.get_by_role("button", name="Run").or_(admin.get_by_role("button", name="Go")).click()

@@ -1,4 +1,4 @@
-"""`python manage.py createkey`: a key for an agent."""
+"""`python manage.py createkey`: create an agent key."""
 
 import argparse
 from datetime import timedelta
@@ -11,12 +11,12 @@ from rooms import access
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope
 from rooms.models import AgentKey, Room
 
-# Ten years: whoever wants longer means for ever.
+# Ten years; a key for longer needs no end.
 MOST_DAYS = 3650
 
 
 class Command(BaseCommand):
-    """Prints the key and nothing else, so that a script can take it."""
+    """Prints only the key, so that a script can read it."""
 
     help = "Create an agent key for a room. The key is printed once and stored only as a hash."
 
@@ -24,12 +24,12 @@ class Command(BaseCommand):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = "Example: python manage.py createkey ops --label deploy-bot > ask-bridge.key"
         parser.add_argument("room", metavar="ROOM", help="slug of the room")
-        parser.add_argument("--label", metavar="NAME", required=True, help="tells this key from others")
+        parser.add_argument("--label", metavar="NAME", required=True, help="name of the agent or its machine")
         parser.add_argument(
             "--expires-in-days",
             metavar="N",
             type=int,
-            help="until when it works; by default until it is revoked",
+            help="number of days it works; by default until it is revoked",
         )
         parser.add_argument(
             "--scope",
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         scopes: list[str] | None,
         **options: Any,
     ) -> None:
-        """A key that could not work is not made."""
+        """Refuses arguments that would make a key that cannot work."""
         found = Room.objects.filter(slug=room).first()
         if found is None:
             raise CommandError(f"There is no room “{room}”; make it with: createroom {room}")

@@ -1,4 +1,4 @@
-"""`python manage.py createroom`: a room, and who belongs to it."""
+"""`python manage.py createroom`: create a room and add its members."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ from rooms.models import Membership, Room
 
 
 class Command(BaseCommand):
-    """May be run again: what is there stays, members that are missing are added."""
+    """Can be run again: existing data stays, missing members are added."""
 
     help = "Create a room where people answer the questions of agents."
 
@@ -28,11 +28,11 @@ class Command(BaseCommand):
             nargs="+",
             action="extend",
             default=[],
-            help="usernames of those who may see and answer",
+            help="user names of the people who may see and answer",
         )
 
     def handle(self, *, slug: str, name: str, open: bool, member: list[str], **options: Any) -> None:
-        """Everything that can be wrong is found before anything is changed."""
+        """Checks all arguments before it changes anything."""
         _check(slug, name)
         try:
             members = access.named_users(member)

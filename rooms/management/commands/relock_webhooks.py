@@ -1,4 +1,4 @@
-"""`python manage.py relock_webhooks`: a step of changing SECRET_KEY."""
+"""`python manage.py relock_webhooks`: encrypt webhooks again after a change of SECRET_KEY."""
 
 import argparse
 from typing import Any
@@ -9,7 +9,7 @@ from rooms.notifications import webhooks
 
 
 class Command(BaseCommand):
-    """May be run at any time and again."""
+    """Can be run at any time, and again."""
 
     help = (
         "Encrypt the addresses and secrets of all webhooks with the present SECRET_KEY, so that they can be "

@@ -1,4 +1,4 @@
-"""`python manage.py seed_demo`: a room with a past, to look at or to measure."""
+"""`python manage.py seed_demo`: fill a room with sample data, for demos and measurements."""
 
 import argparse
 import time
@@ -12,9 +12,9 @@ from rooms import lifecycle
 from rooms.management import demo
 from rooms.models import Question, Room
 
-# A few, as on an ordinary day.
+# Open questions by default: a few, as on an ordinary day.
 OPEN_COUNT = 3
-# More than a busy team makes in years; whoever wants more calls again.
+# More than a busy team makes in years; for more, run it again.
 MOST_ENTRIES = 5_000_000
 DAYS = 120
 MOST_DAYS = 3650
@@ -22,11 +22,11 @@ BAR_CHARACTERS = 30
 
 
 class Command(BaseCommand):
-    """May be run again: what is there stays, and more is added after it."""
+    """Can be run again: existing data stays, and more is added after it."""
 
     help = (
-        "Add made-up questions, answers and messages to a room. The room is made if it is not there, open to "
-        "everybody. What was added cannot be told from what really happened: use a room of its own."
+        "Add sample questions, answers and messages to a room. The room is created if it does not exist, "
+        "open to everybody. Sample data cannot be told from real data: use a separate room."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,18 +44,19 @@ class Command(BaseCommand):
             "--open",
             metavar="N",
             type=int,
-            help=f"of these, questions that are left open, as the newest (default: {OPEN_COUNT})",
+            help=f"number of questions among them that stay open, as the newest (default: {OPEN_COUNT})",
         )
         parser.add_argument(
             "--days",
             metavar="N",
             type=int,
             default=DAYS,
-            help="of how many days, unless the room's own past is younger (default: %(default)s)",
+            help="days over which they are spread, up to now (default: %(default)s); always after the "
+            "existing entries of the room",
         )
 
     def handle(self, *, room: str, entries: int, open: int | None, days: int, **options: Any) -> None:
-        """Everything that can be wrong is found before anything is changed."""
+        """Checks all arguments before it changes anything."""
         if not 1 <= entries <= MOST_ENTRIES:
             raise CommandError(f"One call adds 1 to {MOST_ENTRIES:,} entries.")
         open_count = min(OPEN_COUNT, entries) if open is None else open
@@ -98,7 +99,7 @@ class Command(BaseCommand):
 
 
 class Progress:
-    """A bar for whoever watches; nothing in a log file."""
+    """A progress bar in a terminal; prints nothing into a log file."""
 
     def __init__(self, stream: Any, total: int) -> None:
         self._stream, self._total = stream, total

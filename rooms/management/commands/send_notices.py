@@ -1,4 +1,4 @@
-"""`python manage.py send_notices`: notifications, where no process with a hub sends them."""
+"""`python manage.py send_notices`: send due notifications, for sites without an ASGI process."""
 
 import argparse
 import time
@@ -9,12 +9,12 @@ from django.db import DatabaseError, close_old_connections
 
 from rooms.notifications import outbox, planner
 
-# As often as a process with a hub looks.
+# The same interval as in an ASGI process.
 PAUSE_SECONDS = 2
 
 
 class Command(BaseCommand):
-    """May run beside others and beside the site: each notice is sent by one of them."""
+    """Can run in several processes and beside the site: each notice is sent by one of them."""
 
     help = (
         "Send the push notifications, mails and webhooks that are due. A site under ASGI does this by "

@@ -1,4 +1,4 @@
-"""`python manage.py verify_audit`: whether the audit is complete and still says what was written."""
+"""`python manage.py verify_audit`: check that the audit log is complete and unchanged."""
 
 import argparse
 import time
@@ -16,9 +16,9 @@ from rooms.audit import Action, is_intact
 from rooms.db.transactions import alias
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
 
-# Read at a time: few enough for any memory, many enough that the queries do not count.
+# Rows per query: few enough for any memory, many enough that the number of queries does not matter.
 CHUNK = 500
-# A run that takes longer than this says how far it is.
+# Time between two progress messages.
 PROGRESS_SECONDS = 5
 
 CHAIN_FIELDS = ("room", "action", "subject", "digest", "previous")
@@ -26,7 +26,7 @@ TURNING = {Action.VOTED, Action.UNDONE, Action.ESCALATED}
 SETTLING = {Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK, Action.EXPIRED, Action.WITHDRAWN}
 MEMBERS = {Action.MEMBER_ADDED, Action.MEMBER_CHANGED}
 
-# What is wrong with one row, given its entries in the order in which they were written.
+# Yields the findings of one row, given its entries in the order in which they were written.
 Check = Callable[[Any, list[AuditEntry], datetime | None], Iterator[str]]
 
 
@@ -35,8 +35,8 @@ class Command(BaseCommand):
 
     help = (
         "Check that every audit entry is unchanged and none is missing, that questions, answers, keys and "
-        "members are as their entries say, and that PostgreSQL still guards the entries. Changes nothing; "
-        "may run at any time."
+        "members are as their entries say, and that PostgreSQL still protects the entries. Changes nothing; "
+        "can run at any time."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         parser.epilog = "Example: python manage.py verify_audit && echo all is well"
 
     def handle(self, **options: Any) -> None:
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         found = 0
         for finding in self._findings():
             self.stdout.write(finding)
@@ -73,10 +73,10 @@ class Command(BaseCommand):
             ("memberships", Membership.objects.select_related("room", "user"), "user_id", check_member),
         ):
             for chunk in self._chunks(name, rows):
-                suspects = [row.pk for row, wrong in looked_at(chunk, subject, check, began) if wrong]
-                # A row may change between the reads of it and of its entries: what is wrong stays wrong.
+                suspects = [row.pk for row, wrong in findings_of(chunk, subject, check, began) if wrong]
+                # A row may change between the reads of it and of its entries: check again before reporting.
                 again = list(rows.filter(pk__in=suspects).order_by("pk")) if suspects else []
-                for _, wrong in looked_at(again, subject, check, began):
+                for _, wrong in findings_of(again, subject, check, began):
                     yield from wrong
 
     def _chunks(self, name: str, rows: QuerySet[Any]) -> Iterator[list[Any]]:
@@ -86,19 +86,19 @@ class Command(BaseCommand):
         while chunk:
             yield chunk
             count += len(chunk)
-            if time.monotonic() - self._told_at >= PROGRESS_SECONDS:
+            if time.monotonic() - self._reported_at >= PROGRESS_SECONDS:
                 self.stderr.write(f"{count} {name} checked …")
-                self._told_at = time.monotonic()
+                self._reported_at = time.monotonic()
             chunk = list(rows.filter(pk__gt=chunk[-1].pk)[:CHUNK])
 
 
 def beginning() -> datetime | None:
-    """What is older has no entries: the site was in use before there was an audit."""
+    """When the audit log began: older rows have no entries."""
     first = AuditEntry.objects.filter(action=Action.AUDIT_BEGAN).first()
     return first.at if first and is_intact(first) else None
 
 
-def looked_at(
+def findings_of(
     rows: list[Any], subject: str, check: Check, began: datetime | None
 ) -> Iterator[tuple[Any, list[str]]]:
     subjects = {str(getattr(row, subject)) for row in rows}
@@ -121,7 +121,7 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
         return
     answer = question.answer_or_none
     if answer is None or answer.via != Answer.Via.WEB:
-        # Nobody's name is with the question then, so that of an agent's key or an admin may be anything.
+        # The question then has no user name to compare with: the actor may be any agent key or admin.
         said = [(action, "") for action, _ in said]
     expected = [] if question.is_open else [outcome(question, answer)]
     if said != expected:
@@ -132,15 +132,15 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
 
 
 def check_content(question: Question, entries: list[AuditEntry]) -> Iterator[str]:
-    """Compare what the tables say with the digests; entries from before there were any have none."""
+    """Compare the rows with the digests of their entries; entries from older versions have no digest."""
 
     def last(actions: set[Action]) -> AuditEntry | None:
-        """The entry that tells how it has to be now."""
+        """The entry that describes the current state."""
         found = [entry for entry in entries if entry.action in actions and entry.content]
         return found[-1] if found else None
 
     def differs(entry: AuditEntry | None, said: str) -> bool:
-        # An entry that was changed is a finding of its own, and says nothing about the question.
+        # A changed entry is reported separately, and proves nothing about the question.
         return entry is not None and not audit.is_content(said, entry.content) and is_intact(entry)
 
     asked, voted, settled = last({Action.ASKED}), last(TURNING), last(SETTLING)
@@ -155,7 +155,7 @@ def check_content(question: Question, entries: list[AuditEntry]) -> Iterator[str
 
 
 def outcome(question: Question, answer: Answer | None) -> tuple[str, str]:
-    """The action that led to the question's status, and whose it was."""
+    """The action that led to the status of the question, and the user name of its actor."""
     action = Action.ASKED_BACK if answer and answer.asks_back else question.status
     return action, answer.username if answer and answer.via == Answer.Via.WEB else ""
 
@@ -192,7 +192,7 @@ def is_older(at: datetime | None, began: datetime | None) -> bool:
 
 
 def missing_questions(entries: list[AuditEntry]) -> Iterator[str]:
-    """Questions that were asked and are gone, though neither they nor their room were deleted on purpose."""
+    """Questions that are missing, although no entry says that they or their room were deleted."""
     asked = {entry.subject: entry for entry in entries if entry.action == Action.ASKED and entry.content}
     gone = set(asked) - set(Question.objects.filter(pk__in=asked).values_list("pk", flat=True))
     if not gone:
@@ -217,13 +217,13 @@ def covered_since() -> datetime | None:
 
 
 class Chains:
-    """Follows the chains of all rooms at once, in whatever order their entries come.
+    """Follows the hash chains of all rooms at the same time, in any order of their entries.
 
-    Ids follow the clocks of several machines, so a few entries may come before the one that they follow.
+    Ids follow the clocks of several machines, so a few entries may come before their predecessor.
     """
 
     def __init__(self) -> None:
-        # Read first: what is written meanwhile follows these heads.
+        # Read first: entries that are written during the check come after these heads.
         self._heads = dict(Room.objects.exclude(audit_head="").values_list("pk", "audit_head"))
         self._last: dict[int, str] = {}
         self._early: dict[int, dict[str, str]] = defaultdict(dict)
@@ -241,13 +241,13 @@ class Chains:
         self._last[entry.chain] = last
 
     def broken(self) -> list[int]:
-        """Those that do not lead from their beginning to their head, or have entries beside that way."""
+        """Chains that do not lead from their first entry to their head, or have entries beside that path."""
         return sorted({*self._heads, *(chain for chain, early in self._early.items() if early)})
 
 
 def check_chain(chain: int) -> Iterator[str]:
-    """Look at one chain again, alone: what was only in the middle of a change is in place by now."""
-    # The head first: the entries that lead to it are there by then.
+    """Check one chain again, alone: entries that were being written during the first pass are complete."""
+    # Read the head first: then all entries that lead to it are found.
     room = Room.objects.filter(pk=chain).first()
     entries = list(AuditEntry.objects.filter(chain=chain).only(*CHAIN_FIELDS))
     digests = {"", *(entry.digest for entry in entries)}
@@ -263,7 +263,7 @@ def check_chain(chain: int) -> Iterator[str]:
 
 
 def missing_guard() -> Iterator[str]:
-    """On PostgreSQL a trigger keeps everybody from changing entries, unless somebody took it away."""
+    """Report if the trigger that prevents changes of entries on PostgreSQL was removed."""
     connection = connections[alias()]
     if connection.vendor != "postgresql":
         return

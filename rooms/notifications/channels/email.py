@@ -46,7 +46,7 @@ class EmailChannel(PersonalChannel):
         return partial(send, mail_to(address_of(notice.user), notice.pk, content))
 
     def no_recipient_text(self) -> str:
-        return gettext("Your account has no mail address.")
+        return gettext("Your account has no e-mail address.")
 
     def success_text(self, tests: Sequence[Notice]) -> str:
         return gettext("Sent to %(address)s.") % {"address": address_of(tests[0].user)}
@@ -94,7 +94,7 @@ def mail_to(address: str, notice_id: str, content: Content) -> EmailMultiAlterna
 def send(mail: EmailMultiAlternatives) -> None:
     """Send it, or raise why the mail server did not accept it."""
     if not is_configured():
-        raise safe_http.Refused(gettext("This site is not set up to send mails."))
+        raise safe_http.Refused(gettext("E-mail is not set up on this site."))
     mail.connection = connection = cast(Any, get_connection())
     if getattr(connection, "timeout", 0) is None:  # a portal without EMAIL_TIMEOUT
         connection.timeout = TIMEOUT_SECONDS
@@ -106,7 +106,7 @@ def send(mail: EmailMultiAlternatives) -> None:
     except SMTPResponseException as refused:
         raise _problem(refused.smtp_code, refused.smtp_error) from None
     except BadHeaderError:
-        raise safe_http.Refused(gettext("The mail address is not one.")) from None
+        raise safe_http.Refused(gettext("This is not a valid e-mail address.")) from None
     except (OSError, SMTPException) as problem:
         named = {"problem": str(problem) or type(problem).__name__}
         raise safe_http.Unreachable(
@@ -117,5 +117,5 @@ def send(mail: EmailMultiAlternatives) -> None:
 def _problem(code: int, said: Any) -> Exception:
     """Codes from 500 on are permanent failures."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    sentence = gettext("The mail server said %(code)s: %(said)s") % {"code": code, "said": text}
+    sentence = gettext("The mail server replied %(code)s: %(said)s") % {"code": code, "said": text}
     return safe_http.Refused(sentence) if code >= 500 else safe_http.Unreachable(sentence)

@@ -124,9 +124,9 @@ def add_device(user: Person, subscription: str, user_agent: str) -> PushSubscrip
         is_secret = len(push_encryption.decoded(auth)) == 16
         _checked(endpoint)
     except (ValueError, TypeError, KeyError, RecursionError, InvalidKey, safe_http.Refused):
-        raise NotADevice(gettext("This is not what a browser sends to be notified.")) from None
+        raise NotADevice(gettext("This is not a valid push subscription.")) from None
     if not is_secret or len(endpoint) > ENDPOINT_LENGTH or "\x00" in endpoint:
-        raise NotADevice(gettext("This is not what a browser sends to be notified."))
+        raise NotADevice(gettext("This is not a valid push subscription."))
     mine = PushSubscription.objects.filter(user=user.pk)
     if mine.exclude(endpoint=endpoint).count() >= DEVICES_PER_PERSON:
         raise NotADevice(gettext("You have too many devices: remove one first."))
@@ -146,7 +146,7 @@ def _checked(endpoint: str) -> SplitResult:
     """Any signed-in user chooses this URL: only what a browser would accept, else Refused."""
     parts = safe_http.check(endpoint)
     if parts.scheme != "https" and not setting(NETWORKS):
-        raise safe_http.Refused(gettext("Push services are called by https:// only."))
+        raise safe_http.Refused(gettext("The address of a push service must begin with https://."))
     return parts
 
 
@@ -185,7 +185,7 @@ def send(device: PushSubscription, message: Mapping[str, Any]) -> None:
     """Post a `payload` to the browser's push service, or raise why it was not accepted."""
     site_key = _site_key(setting("VAPID_PRIVATE_KEY"))
     if site_key is None:
-        raise safe_http.Refused(gettext("This site has no key for push notifications."))
+        raise safe_http.Refused(gettext("Push notifications are not set up on this site."))
     parts = _checked(device.endpoint)
     claims = {
         "aud": f"{parts.scheme}://{parts.netloc}",
@@ -205,7 +205,7 @@ def send(device: PushSubscription, message: Mapping[str, Any]) -> None:
     body = encrypted(device, json.dumps(message, ensure_ascii=False).encode())
     reply = safe_http.post(device.endpoint, body, headers, networks=NETWORKS)
     if reply.status in (404, 410):
-        raise safe_http.Gone(gettext("The browser has taken its permission back, or is gone."))
+        raise safe_http.Gone(gettext("The browser’s push subscription has expired or was revoked."))
     if reply.status == 429 or reply.status >= 500:
         raise safe_http.Unreachable(reply.in_words, reply.retry_after_seconds)
     if not reply.is_ok:

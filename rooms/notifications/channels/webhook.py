@@ -64,7 +64,7 @@ class WebhookChannel(Channel):
         return partial(send, notice.webhook, notice.pk, content, event)
 
     def success_text(self, tests: Sequence[Notice]) -> str:
-        return gettext("Sent: it was taken.")
+        return gettext("Sent and accepted.")
 
 
 def recipient(webhook: Webhook, user: Any = None) -> Recipient:
@@ -82,12 +82,12 @@ def recipient(webhook: Webhook, user: Any = None) -> Recipient:
 def send(webhook: Webhook, notice_id: str, content: Content, event: Mapping[str, Any]) -> None:
     """Post it, or raise why it was not accepted."""
     if not setting("ORIGIN"):
-        raise safe_http.Refused(gettext("The site does not know its own address: set ORIGIN."))
+        raise safe_http.Refused(gettext("The site’s own address is not configured: set ORIGIN."))
     try:
         url, secret = url_and_secret(webhook)
     except CannotDecrypt:
         raise safe_http.Refused(
-            gettext("Its address was locked with another SECRET_KEY: remove it and add it anew.")
+            gettext("Its address was encrypted with another SECRET_KEY: remove the webhook and add it again.")
         ) from None
     url, message = _shaped(webhook, url, content, event)
     body = json.dumps(message).encode()
@@ -97,7 +97,7 @@ def send(webhook: Webhook, notice_id: str, content: Content, event: Mapping[str,
         headers["X-Ask-Bridge-Signature"] = signature(secret, body, int(time()))
     reply = safe_http.post(url, body, headers, networks="WEBHOOK_ALLOWED_NETWORKS")
     if 300 <= reply.status < 400:
-        raise safe_http.Refused(gettext("The answer was a redirect, and those are not followed."))
+        raise safe_http.Refused(gettext("The receiver replied with a redirect, which is not followed."))
     if reply.status == 410:
         raise safe_http.Gone(reply.in_words)
     if not reply.is_ok:
