@@ -96,7 +96,7 @@ def _sent_message(request: HttpRequest, room: Room) -> Message | None:
 
 
 def _people_here(request: HttpRequest, room: Room) -> list[str]:
-    """Names of the people with a page of this room open, including this viewer."""
+    """Names of the people of this room who have a page open, including this viewer."""
     return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
 
 

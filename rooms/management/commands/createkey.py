@@ -11,7 +11,7 @@ from rooms import access
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope
 from rooms.models import AgentKey, Room
 
-# Ten years; a key for longer needs no end.
+# Ten years; for longer, create a key without an end.
 MOST_DAYS = 3650
 
 
