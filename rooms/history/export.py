@@ -16,13 +16,13 @@ from django.core.cache import cache
 from django.http import HttpRequest
 
 from rooms import access
-from rooms.contract.spreadsheets import UTF8_MARK, csv_lines
 from rooms.db.transactions import optional_writes
 from rooms.history import search, writer
 from rooms.history.index import state_of
 from rooms.history.search import Search
 from rooms.history.similar import chosen_in
 from rooms.models import Question
+from rooms.rendering.spreadsheets import UTF8_MARK, csv_lines
 from rooms.serializers import Absolute, question_object
 
 # A hundred kilobytes, or two megabytes of the largest possible questions.

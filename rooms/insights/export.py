@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from rooms.contract.spreadsheets import csv_lines
 from rooms.insights.figures import Figures, Insights
+from rooms.rendering.spreadsheets import csv_lines
 
 Row = dict[str, Any]
 

@@ -42,16 +42,9 @@ from rooms.lifecycle.leases import (
     wait_paused,
     wait_started,
 )
+from rooms.lifecycle.messages import post_message, say
 from rooms.lifecycle.resubmissions import is_own_answer, is_own_refusal
-from rooms.lifecycle.rooms import (
-    add_room,
-    archive_room,
-    close_questions_after,
-    create_room,
-    post_message,
-    restore_room,
-    say,
-)
+from rooms.lifecycle.rooms import add_room, archive_room, close_questions_after, create_room, restore_room
 from rooms.lifecycle.settling import (
     close_stale,
     close_unattended,

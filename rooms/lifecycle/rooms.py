@@ -1,8 +1,7 @@
-"""Rooms and messages: creates, archives and restores rooms, and posts messages in them."""
+"""Verbs of rooms: create, archive and restore."""
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models.functions import Coalesce
@@ -10,16 +9,10 @@ from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract import ids
-from rooms.db.compiled import insert
-from rooms.db.transactions import alias, writing
-from rooms.lifecycle.actors import Person, name_of
-from rooms.lifecycle.revisions import announce, next_revision
+from rooms.db.transactions import writing
+from rooms.lifecycle.actors import Person
 from rooms.lifecycle.settling import withdraw_open
-from rooms.models import EndReason, Membership, Message, Room
-
-# A page sends a message again when the connection is back; a laptop may sleep over a weekend before that.
-RESUBMITTED_WITHIN = timedelta(days=7)
+from rooms.models import EndReason, Membership, Room
 
 
 def create_room(
@@ -70,34 +63,3 @@ def restore_room(room: Room, by: Person | None = None) -> None:
     with writing():
         if Room.objects.filter(pk=room.pk, archived_at__isnull=False).update(archived_at=None):
             audit.record(Action.ROOM_RESTORED, room, actor_of(by))
-
-
-def say(room: Room, user: Person, content: str, nonce: str = "") -> Message:
-    """A person writes to the agents of the room; with a nonce the same message is stored once."""
-    fields: dict[str, Any] = {
-        "user": user,
-        "sender": name_of(user),
-        "sender_type": Message.SenderType.HUMAN,
-        "content": content,
-    }
-    if not nonce:
-        return post_message(room, **fields)
-    with writing():
-        # The lock makes a repeated message wait for the first one, which may not be committed yet.
-        Room.objects.using(alias()).select_for_update().get(pk=room.pk)
-        own = Message.objects.using(alias()).filter(room=room, user=user.pk, pk__endswith=nonce)
-        earlier = own.filter(created_at__gte=timezone.now() - RESUBMITTED_WITHIN).first()
-        if earlier and earlier.content == content:
-            return earlier
-        # A page that the browser restored has an old nonce: with another text it is another message.
-        return post_message(room, id=ids.new_message_id("" if earlier else nonce), **fields)
-
-
-def post_message(room: Room, **fields: Any) -> Message:
-    """Add a line to the room's timeline."""
-    message = Message(room=room, **fields)
-    with writing():
-        message.position = next_revision(room.pk)
-        insert(message)
-        announce(room.pk, message.position)
-    return message

@@ -21,11 +21,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from rooms import lifecycle
-from rooms.contract import spreadsheets
 from rooms.contract.payload import parse_ask
 from rooms.history import export, writer
 from rooms.management import demo
 from rooms.models import Answer, HistoryEntry, Question, Room
+from rooms.rendering import spreadsheets
 
 CSV, JSON = ("ask_bridge:export-csv", "ask_bridge:export-json")
 
