@@ -2,7 +2,8 @@
 
 A reader has a bookmark in each room. It reads the questions that changed after it, as they are now, and moves
 the bookmark in the transaction that writes its results: so each change is taken once, however many processes
-read, and also if one is killed. (Similar answers are written after it: they are only a help.) Asking and answering do not wait for readers.
+read, and also if one is killed. Only similar answers are written after that transaction, as a help.
+Asking and answering do not wait for readers.
 """
 
 import time
