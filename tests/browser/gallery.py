@@ -183,7 +183,7 @@ class Gallery:
         expect(
             self.card(page, self.locked).get_by_text("Only ben and managers can answer this")
         ).to_be_visible()
-        expect(self.card(page, self.for_voters).get_by_text("Only ben and cleo vote")).to_be_visible()
+        expect(self.card(page, self.for_voters).get_by_text("Only ben and cleo can vote")).to_be_visible()
         card.get_by_text("Ask back").click()
         self.bridge.person("ben").post(f"/rooms/{self.agent.room}/questions/{self.gone['id']}/answering", {})
         expect(page.get_by_text("Ben Okafor is answering")).to_be_visible()

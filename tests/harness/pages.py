@@ -76,7 +76,7 @@ def click_option(page: Page, label: str) -> float:
 
 def expect_caught_up(page: Page) -> None:
     """The banner said so, if only for the seconds in which the test looked at something else."""
-    page.wait_for_function("() => window.told.some((text) => text.startsWith('Caught up.'))")
+    page.wait_for_function("() => window.told.some((text) => text.startsWith('Up to date again.'))")
 
 
 def resize(page: Page, width: int, height: int) -> None:
