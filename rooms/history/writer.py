@@ -14,7 +14,7 @@ from rooms.db.compiled import Select
 from rooms.history.index import IDS_PER_MICROSECOND, first_id_at, labels_of, text_of
 from rooms.history.similar import Fingerprint, is_worth_remembering
 from rooms.models import HistoryEntry, Question
-from rooms.timeline.change_feed import changed, news_for
+from rooms.timeline.change_feed import changed, changes_for
 
 READER = "history"
 SETTLED = Select(lambda room, after, to: changed(room, after, to).settled().with_answer())
@@ -30,12 +30,12 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
     has_more = True
     while has_more:
         has_more = False
-        for news in news_for(READER):
+        for changes in changes_for(READER):
             # Changes made meanwhile wait for the next round: in a busy hour there are always some.
-            has_more = has_more or news.is_cut
-            entries = [_entry_of(question) for question in news.questions(SETTLED)]
+            has_more = has_more or changes.has_more
+            entries = [_entry_of(question) for question in changes.questions(SETTLED)]
             try:
-                is_first = news.take(write=partial(_write, entries))
+                is_first = changes.commit(write=partial(_write, entries))
             except IntegrityError:
                 # Another process wrote an entry of the same microsecond at the same time, in another room.
                 is_first = False
