@@ -51,7 +51,7 @@ def read() -> None:
             _read(changes)
         except DatabaseError:
             raise
-        except Exception:  # a portal's own permission rules may fail; other rooms must not suffer
+        except Exception:  # a portal's own permission rules may fail; continue with the other rooms
             logger.exception("Could not plan notifications of room %s; retrying soon", changes.room.slug)
 
 
@@ -84,13 +84,13 @@ def _insert(rows: Iterable[Notice]) -> None:
 
 
 def _asked_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    # Mostly all are announced already: a change such as an agent's reconnect must not query people.
+    # Usually all are announced already: a change such as an agent's reconnect must not query people.
     if new := _not_announced(questions, Kind.ASKED):
         yield from _rows(Kind.ASKED, room, new, _people_who_may_want(room))
 
 
 def _escalated_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    """For the managers of the room, at once."""
+    """Notices for the managers of the room, due at once."""
     if new := _not_announced(questions, Kind.ESCALATED):
         managers = {user.pk: user for user in permissions().managers(room)}
         yield from _rows(Kind.ESCALATED, room, new, managers)
@@ -149,7 +149,7 @@ def _users_who_may_want(room: Any) -> "QuerySet[Any]":
 
 
 def _members(room: Any) -> Q:
-    """Spares loading people outside of the room; `rules_for` decides exactly who may see it."""
+    """Avoids loading people outside of the room; `rules_for` decides exactly who may see it."""
     members = Q(pk__in=Membership.objects.filter(room=room).values("user"))
     try:
         get_user_model()._meta.get_field("is_superuser")
