@@ -10,12 +10,12 @@ from rooms.timeline.change_feed import BATCH, YIELD_SECONDS, RoomChanges, change
 
 READER = "memory"
 
-# Of each second, so that requests keep most of the processor: enough for some fifty questions.
+# The time of each run, once a second: enough for about fifty questions, and requests keep most of the CPU.
 ROUND_SECONDS = 0.2
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
-    """Look up earlier answers for new questions of all rooms; start no further one after so many seconds."""
+    """Look up earlier answers for new questions of all rooms; start no further lookup after `seconds`."""
     end = time.monotonic() + seconds
     for changes in changes_for(READER):
         _look_up(changes, end)

@@ -19,13 +19,13 @@ from rooms.timeline.change_feed import changed, changes_for
 READER = "history"
 SETTLED = Select(lambda room, after, to: changed(room, after, to).settled().with_answer())
 
-# Of each second: a hundred thousand old questions then take some minutes, and requests keep most of the
-# processor.
+# The time of each run, once a second: a hundred thousand old questions take some minutes, and requests keep
+# most of the CPU.
 ROUND_SECONDS = 0.2
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
-    """Write entries for changes in all rooms; start no further batch after so many seconds."""
+    """Write entries for changes in all rooms; start no further batch after `seconds`."""
     end = time.monotonic() + seconds
     has_more = True
     while has_more:
@@ -46,7 +46,7 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
 
 
 def _write(entries: list[HistoryEntry]) -> None:
-    """Insert those that do not exist yet: a settled question changes no more, except that it is delivered."""
+    """Insert those that do not exist yet: the only later change of a settled question is its delivery."""
     question_ids = [entry.question_id for entry in entries]
     existing = set(
         HistoryEntry.objects.filter(question__in=question_ids).values_list("question_id", flat=True)
