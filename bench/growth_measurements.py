@@ -225,7 +225,7 @@ def populate(size: Size) -> Operations:
     room = lifecycle.create_room("ops", members=people)
     _seed(room, size.entries, size.open)
     writer.catch_up(LONG_ENOUGH_SECONDS)
-    while any(change_feed.news_for(earlier_answers.READER)):  # a batch at a time
+    while any(change_feed.changes_for(earlier_answers.READER)):  # a batch at a time
         earlier_answers.catch_up(LONG_ENOUGH_SECONDS)
     for _ in range(size.entries // change_feed.BATCH + 1):
         planner.read()

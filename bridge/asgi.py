@@ -17,8 +17,8 @@ from rooms.live import with_live  # noqa: E402
 
 application = with_live(with_request_id(PooledHandler()))
 
-# All objects loaded so far live as long as the process, and reference counting frees those of a request.
-# Without this the garbage collector would scan thousands of open connections again and again, in vain.
+# All objects loaded so far are kept until the process ends, and reference counting frees those of a request.
+# Without this the garbage collector would repeatedly scan thousands of open connections and free nothing.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 50)

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 15 * 60
 
 
 class TooManyGuesses(Exception):
-    """No guess is left; the password was not checked."""
+    """The limit is reached; the password was not checked."""
 
 
 class GuessLimitBackend:
@@ -95,7 +95,7 @@ def client_address(request: HttpRequest) -> str:
 
 def _cache_keys(request: HttpRequest, username: str) -> list[str]:
     """One cache key for each guess of this address and user name, in the order of use."""
-    guesser = salted_hmac(
+    digest = salted_hmac(
         "bridge.login", f"{client_address(request)} {username}", algorithm="sha256"
     ).hexdigest()
-    return [f"guess-{guesser}-{number}" for number in range(GUESSES)]
+    return [f"guess-{digest}-{number}" for number in range(GUESSES)]

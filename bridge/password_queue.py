@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 # OpenSSL hashes without the GIL: each further thread would take one more core away from the site.
 HASHES_AT_ONCE = 1
-# A team that signs in at the same moment. The last of them waits about six seconds.
+# Enough for a team that signs in at the same moment. The last request waits about six seconds.
 LONGEST_QUEUE = 16
 # Sent as Retry-After: by then most of a full queue is done.
 RETRY_SECONDS = 5
@@ -42,7 +42,7 @@ REFUSED = "bridge.password_queue_full"
 
 
 class PasswordQueue:
-    """Runs functions one at a time, and knows when the queue is full."""
+    """Runs functions one at a time; `is_full` if a further one would exceed LONGEST_QUEUE."""
 
     def __init__(self) -> None:
         self._threads = ThreadPool(HASHES_AT_ONCE, "password")

@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 # After a restart all agents and pages reconnect at once; the kernel queues them until they are accepted.
 BACKLOG_CONNECTIONS = 1024
-# Limit of unsent data for a client that is slow or gone. A page that is cut off reconnects and catches up.
+# Limit of unsent data for a slow or lost client. A page that is cut off reconnects and gets a replay.
 UNREAD_BYTES = 1024 * 1024
 # A download waits for a slow client instead: checked this often, and aborted after a minute without progress.
 DOWNLOAD_POLL_SECONDS = 0.05
 DOWNLOAD_STALLED_SECONDS = 60.0
-# TCP keepalive: the connection of a machine that is gone ends within half a minute.
+# TCP keepalive: the connection of a machine that is down ends within half a minute.
 PROBE_AFTER_SECONDS = 15
 PROBE_EVERY_SECONDS = 5
 PROBES = 3
@@ -42,7 +42,7 @@ NO_HEADERS = Headers()
 
 
 def start(work: Awaitable[None]) -> None:
-    """Run a coroutine in the server's event loop before the first request; tasks that it creates go on."""
+    """Run a coroutine in the server's event loop before the first request; its tasks continue to run."""
     asyncio.set_event_loop(twisted_loop)
     twisted_loop.run_until_complete(work)
 
@@ -106,7 +106,7 @@ class SiteRequest(WebRequest):
     responseHeaders: Headers
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Leave forms to Django: Twisted would parse them too, in vain, and refuse some without a message."""
+        """Leave forms to Django: Twisted would parse them first, and refuse some without a message."""
         super().__init__(*args, **kwargs, parsePOSTFormSubmission=False)
 
     def handle_reply(self, message: dict[str, Any]) -> None:

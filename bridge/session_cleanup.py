@@ -22,7 +22,7 @@ BATCH_SIZE = 500
 
 
 class SessionCleanup:
-    """One task in the server's event loop. It is safe to run one in every process."""
+    """The cleanup as a task in the server's event loop. It is safe to run one in every process."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None

@@ -14,7 +14,7 @@ SESSION = Select(lambda key, now: Session.objects.filter(session_key=key, expire
 
 
 class SessionStore(db.SessionStore):
-    """Django's session store with a faster read and honest write errors."""
+    """Django's session store with a faster read, and with the database's own error when a write fails."""
 
     def save(self, must_create: bool = False) -> None:
         """Save, and raise the database's own error when it refuses writes.

@@ -178,7 +178,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.text("STATIC_DIR", str(DATA_DIR / "static"))
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites need none of these files
 if PRODUCTION:
-    # Names contain a hash of the content, so browsers may cache the files for ever.
+    # Names contain a hash of the content, so browsers may cache the files without a limit.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -1,4 +1,4 @@
-"""The agents' side of Ask Bridge: standard library only, Python 3.9 and newer.
+"""Client of Ask Bridge for agents: standard library only, Python 3.9 and newer.
 
 `Client(url, key, room).ask_and_wait(questions, wait_seconds=300)` returns `Answered`, `Declined` (or its
 subclass `AskedBack`), `Expired`, `Withdrawn` or `StillOpen`. For the command line see `ask-bridge --help`.

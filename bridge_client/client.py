@@ -160,10 +160,10 @@ class Client:
         ends_wait: bool = True,
         cancellation: Cancellation | None = None,
     ) -> Result:
-        """The result of the question, or StillOpen after `timeout_seconds` (None: for ever).
+        """The result of the question, or StillOpen after `timeout_seconds` (None: no limit).
 
-        When the wait ends early, by a signal or a cancellation, the server is told that the agent waits no
-        more. After a timeout as well, unless `ends_wait` is False because the caller will wait again.
+        When a signal or a cancellation ends the wait early, the client tells the server that the agent no
+        longer waits. After a timeout as well, unless `ends_wait` is False because the caller will wait again.
         """
         try:
             question = wait_until_settled(
@@ -239,7 +239,7 @@ class Client:
         ]
 
     def stop_waiting(self, question_id: str) -> None:
-        """Tell the bridge that this agent waits no more; the question stays open."""
+        """Tell the bridge that this agent no longer waits; the question stays open."""
         self._call("DELETE", f"{question_path(question_id)}/wait")
 
     def withdraw(self, question_id: str) -> Question:
@@ -319,7 +319,7 @@ class Client:
     def events(
         self, last_event_id: str = "", *, cancellation: Cancellation | None = None
     ) -> Iterator[dict[str, Any]]:
-        """New messages, or all after this id, for ever; reconnects by itself."""
+        """New messages, or all after this id, without end; reconnects automatically."""
         from bridge_client.transport.events import follow
 
         path = f"{self.room_path}/events"

@@ -35,7 +35,7 @@ def ask_bridge_can_use_tool(
 
     Any other tool goes to `others`, or is allowed. With a `session_id` that survives a crash, the same tool
     use gets the same question again, and its answer. After `timeout` seconds the question expires, and the
-    model is told that there is no answer. When the SDK cancels the callback, the wait ends at once.
+    model gets the message that there is no answer. When the SDK cancels the callback, the wait ends at once.
     """
     client = client.in_room(room) if room else client
     # Ids of tool uses are unique within a session only, depending on the model's provider.

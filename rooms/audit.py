@@ -54,7 +54,7 @@ Who = AbstractBaseUser | AnonymousUser | AgentKey | None
 
 
 def actor_of(who: Who, otherwise: Actor = SYSTEM) -> Actor:
-    """A person by their user name, an agent by the label of its key."""
+    """The actor: a person by their user name, an agent by the label of its key."""
     match who:
         case None:
             return otherwise
@@ -73,7 +73,7 @@ def record(action: AuditEntry.Action, room: Room, actor: Actor, subject: str = "
 
 
 def record_all(entries: Sequence[AuditEntry]) -> None:
-    """The same for several changes, with one statement for the entries and one for each room."""
+    """Write several entries, with one statement for the entries and one for each room."""
     _check_transaction()
     by_chain: dict[int, list[AuditEntry]] = {}
     for each in entries:
@@ -90,7 +90,7 @@ def record_all(entries: Sequence[AuditEntry]) -> None:
 
 
 def record_next(entry: AuditEntry, previous: str) -> None:
-    """One entry of a room whose row this transaction has locked, after the entry with this digest."""
+    """Write an entry of a room whose row this transaction has locked, after the entry with this digest."""
     _check_transaction()
     link(entry, previous)
     insert(entry)
@@ -153,7 +153,7 @@ def is_intact(entry: AuditEntry) -> bool:
 # ---- content ---------------------------------------------------------------------------------------------
 
 
-# Of the question what the agent sent; of the answer what a person chose, or the agent's terminal reported.
+# The fields with a digest: of a question what the agent sent, of an answer what was chosen.
 ASKED_FIELDS = (
     *("agent_name", "agent_color", "session_id", "tool_use_id"),
     *("prompts", "context", "default_choices", "care"),

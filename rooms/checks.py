@@ -51,8 +51,8 @@ def check_settings(**options: Any) -> list[CheckMessage]:
 
 def _setting_messages(name: str, value: Any) -> Iterator[CheckMessage]:
     if name not in conf.DEFAULTS:
-        alike = get_close_matches(str(name).upper(), conf.DEFAULTS, 1)
-        known = f"Did you mean {alike[0]}?" if alike else f"There are {', '.join(sorted(conf.DEFAULTS))}."
+        similar = get_close_matches(str(name).upper(), conf.DEFAULTS, 1)
+        known = f"Did you mean {similar[0]}?" if similar else f"There are {', '.join(sorted(conf.DEFAULTS))}."
         yield Error(f"ASK_BRIDGE has no setting {name!r}.", hint=known, id="ask_bridge.E001")
     elif name == "PERMISSIONS":
         yield from _permissions_messages(value)

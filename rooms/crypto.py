@@ -29,7 +29,7 @@ class CannotDecrypt(Exception):
 
 
 def encrypt(purpose: str, text: str) -> str:
-    """The text, unreadable in a copy of the database; unlike a hash it can be decrypted here."""
+    """The text encrypted: unreadable in a copy of the database alone, which lacks SECRET_KEY."""
     return _cipher(purpose).encrypt(text.encode()).decode()
 
 

@@ -362,7 +362,7 @@ def _sender(answer: Answer) -> tuple[str, SenderType]:
         case Answer.Via.DEFAULT:
             return "system", "system"
         case _:
-            # For the terminal only the agent's word says that a person chose.
+            # The agent is the sender: people do not sign in at its terminal.
             return answer.through or answer.via, "agent"
 
 

@@ -92,7 +92,7 @@ def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str)
 
 
 def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
-    """The same when the database takes no writes."""
+    """Like `_too_many`, when the database refuses writes."""
     sentence = {
         Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
         Refusal.FULL: gettext("The database disk is full, so nothing was saved: please tell an admin"),

@@ -1,1 +1,1 @@
-"""Claude Code's side: what its hooks, its permission prompts and its stream-json say and expect."""
+"""Integration with Claude Code: the formats of its hooks, its permission prompts and its stream-json mode."""

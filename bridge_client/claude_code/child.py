@@ -50,7 +50,7 @@ class StreamChild:
             yield from stdout
 
     def wait(self) -> int:
-        """Wait for its end; its exit code, as shells count it after a signal."""
+        """Wait for its end and return its exit code, as shells count it after a signal."""
         code = self.process.wait()
         self.close_input()
         self._writer.join(LAST_WRITE_SECONDS)
@@ -69,7 +69,7 @@ class StreamChild:
 
 def lines_from(descriptor: int) -> Iterator[bytes]:
     """Lines as they arrive, without line ends and without empty lines."""
-    # Not sys.stdin: a thread that still reads at exit would hold its lock for ever.
+    # Not sys.stdin: a thread that still reads at exit would never release its lock.
     rest = b""
     while True:
         try:

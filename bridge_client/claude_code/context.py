@@ -1,6 +1,6 @@
 """The context of a question: where the agent works and what it wrote last.
 
-Best effort throughout: a question is asked with whatever could be found.
+Best effort: parts that cannot be found are left out.
 """
 
 from __future__ import annotations

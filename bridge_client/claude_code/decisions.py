@@ -40,13 +40,13 @@ class Deny:
 
 @dataclass(frozen=True)
 class Undecided:
-    """There is no decision, and why."""
+    """There is no decision; `reason` says why."""
 
     reason: str
 
     @property
     def message(self) -> str:
-        """For a model that has no other person to ask."""
+        """The text for a model that has no other person to ask."""
         return f"{self.reason}. {DO_NOT_ASK_AGAIN}"
 
 
@@ -88,7 +88,7 @@ def decide(
 
 
 def undecided_because(error: Exception) -> Undecided:
-    """The question could not be asked, or its answer could not be fetched."""
+    """The decision if the question could not be asked, or its answer could not be fetched."""
     return Undecided(f"No answer could be fetched from the bridge. {str(error).rstrip('.')}")
 
 
@@ -101,7 +101,7 @@ def _allow(
 ) -> Decision:
     answers = claude_answers(choices, result.question.prompts or prompts_of(tool_input))
     if not answers:
-        # An empty answer would read as "the user did not answer", which no person said.
+        # The model would read an empty answer as "the user did not answer", which is not true.
         return Undecided("The answer was empty")
     updated = {**tool_input, "answers": answers}
     annotations = claude_annotations(choices, tool_input)

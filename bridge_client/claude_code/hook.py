@@ -33,8 +33,8 @@ class HookCall:
     ) -> Question:
         """The question of this tool use; `send` asks the room with a body of the API.
 
-        Without a terminal the model is told that no answer came, and acts on that. So the question gets a
-        deadline and is over at the same moment. At a terminal it stays open while the dialog is shown.
+        Without a terminal the model gets the message that there is no answer, and acts on it. So the question
+        has a deadline at the same moment. At a terminal it stays open while the dialog is shown.
         """
         body = {
             "agent": {"name": agent} if agent else None,
@@ -80,7 +80,7 @@ class Refusal(Enum):
 
 
 class OpenQuestion(Protocol):
-    """A question of the room as either side knows it."""
+    """A question of the room, as the client or the server represents it."""
 
     @property
     def tool_use_id(self) -> str: ...
@@ -93,7 +93,7 @@ AnyQuestion = TypeVar("AnyQuestion", bound=OpenQuestion)
 
 
 class Room(Protocol[AnyQuestion]):
-    """What a report needs of the room."""
+    """The interface to the room that `report` needs."""
 
     def open_questions(self, session_id: str) -> Iterable[AnyQuestion]: ...
 
@@ -104,7 +104,7 @@ class Room(Protocol[AnyQuestion]):
 
 
 def report(envelope: Mapping[str, Any], room: Room[AnyQuestion]) -> dict[str, Any] | None:
-    """Close the open card with what was answered in the terminal; the output of the hook, if it has one."""
+    """Close the open card with the answer from the terminal; returns the output of the hook, or None."""
     reported = envelopes.reported_answers(envelope)
     if not reported.answers:
         return None
@@ -117,6 +117,6 @@ def report(envelope: Mapping[str, Any], room: Room[AnyQuestion]) -> dict[str, An
     )
     if refusal in (Refusal.NEEDS_PEOPLE, Refusal.MISSING_SCOPE):
         # Particular people have to decide: Claude asks again, as a new question. Or the key may only ask: it
-        # cannot report the choice, but it can say that the question needs no answer any more.
+        # cannot report the choice, but it can withdraw a question that needs no answer any more.
         room.withdraw(question)
     return envelopes.ask_again_output() if refusal is Refusal.NEEDS_PEOPLE else None

@@ -8,7 +8,7 @@ from bridge_client.claude_code.decisions import Allow, Decision, Deny
 
 
 def permission(decision: Decision) -> dict[str, Any]:
-    """The decision in Claude Code's format; no decision is a denial that says so."""
+    """The decision in Claude Code's format; without one, a denial with the reason."""
     if isinstance(decision, Allow):
         return {"behavior": "allow", "updatedInput": decision.updated_input}
     return {"behavior": "deny", "message": decision.message}

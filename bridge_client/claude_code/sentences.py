@@ -12,7 +12,7 @@ from bridge_client.claude_code.answer_text import UNSEEN, quoted
 from bridge_client.claude_code.answers import claude_answers
 from bridge_client.results import Answered, AskedBack, Choice, Declined, Expired, Question
 
-# A model that is told only "no answer" asks again and again.
+# A model that gets only "no answer" repeats its question many times.
 DO_NOT_ASK_AGAIN = (
     "Do not ask it again: go on with what you can decide yourself, or stop and say what you need."
 )

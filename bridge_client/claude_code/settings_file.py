@@ -19,10 +19,10 @@ from bridge_client.settings import Settings
 # answer in the terminal, and PostToolUse then closes the card.
 MODES = {"web-first": ("PreToolUse", "PostToolUse"), "both": ("PermissionRequest", "PostToolUse")}
 
-# Web first, a person at the terminal waits for it. Beside the dialog no person waits, and a question that was
-# left open overnight can still be answered on the web in the morning.
+# With `web-first` a person at the terminal waits for the room. With `both` no person waits, and a question
+# that was left open overnight can still be answered on the web in the morning.
 TIMEOUT_SECONDS = {"web-first": 300, "both": 12 * 3600}
-# Claude Code stops a hook after the timeout in its settings: the hook ends by itself before that.
+# Claude Code stops a hook after the timeout in its settings: the hook's own timeout is shorter by this.
 MARGIN_SECONDS = 15
 # The terminal shows this beside its spinner.
 STATUS_MESSAGE = "Asking the room"

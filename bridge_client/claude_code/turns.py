@@ -23,25 +23,25 @@ class Turns:
         self._timer: threading.Timer | None = None
 
     def message_sent(self) -> None:
-        """The child got a message."""
+        """Call when the child got a message."""
         with self._lock:
             self._messages += 1
             self._start_turn()
 
     def turn_started(self) -> None:
-        """The child is working on a turn."""
+        """Call when the child works on a turn."""
         with self._lock:
             self._start_turn()
 
     def turn_ended(self) -> None:
-        """The child has finished a turn."""
+        """Call when the child has finished a turn."""
         with self._lock:
             self._turns += 1
             self._is_busy = False
             self._close_if_done()
 
     def input_ended(self) -> None:
-        """The child gets no more messages."""
+        """Call when the child gets no more messages."""
         with self._lock:
             self._is_input_ended = True
             self._close_if_done()

@@ -18,7 +18,7 @@ from bridge_client.commands.signals import Stopped
 from bridge_client.errors import SettingsError
 from bridge_client.transport.waiting import END_WAIT_SECONDS
 
-# For a child that was told to stop: it saves its session. One that takes longer hangs and is killed.
+# For a child that got a stop signal: it saves its session. One that takes longer hangs and is killed.
 EXIT_SECONDS = 10.0
 
 EPILOG = """example:

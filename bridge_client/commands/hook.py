@@ -24,7 +24,7 @@ from bridge_client.results import Choice, Question
 TIMEOUT_SECONDS = 300.0
 # A person at a terminal sees nothing while the ask is retried; a restart of the bridge takes about 5 seconds.
 ASK_PATIENCE_SECONDS = 10.0
-# Claude goes on only after this hook: closing a card is worth a moment, not more.
+# Claude continues only after this hook, so closing a card must not take long.
 REPORT_PATIENCE_SECONDS = 5.0
 
 # Set by Claude Code for its hooks: 0 in `-p`, stream-json and the SDK, 1 where a person is at the terminal.
@@ -83,10 +83,10 @@ def run(args: argparse.Namespace) -> int:
             terminal_text.remark(undecided.reason)
         else:
             _print_decision(call, undecided)
-        # An unreachable bridge will be back, and a refused question is one for the agent's own dialog. A
-        # wrong setup is an error, which the terminal shows.
-        is_away = exits.code_of(error) == exits.UNREACHABLE
-        return exits.OK if is_away or _is_refused(error) or args.headless else exits.FAILED
+        # No failure if the bridge is unreachable for now, or refuses the question: the agent shows its own
+        # dialog. A wrong setup is an error, which the terminal shows.
+        is_unreachable = exits.code_of(error) == exits.UNREACHABLE
+        return exits.OK if is_unreachable or _is_refused(error) or args.headless else exits.FAILED
     except Stopped:
         pass  # the wait is ended; Claude Code does not read the output of a stopped hook
     return exits.OK
@@ -101,7 +101,7 @@ def _ask_and_wait(call: HookCall, client: Client, agent: str) -> Decision:
 
 
 class _RoomOverHttp:
-    """The room of a report, through the API."""
+    """`claude_code.hook.Room`, implemented with the API."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -132,7 +132,7 @@ class Call:
             lambda cancellation: self._client.wait(
                 question_id,
                 (until or self._deadline).seconds_left,
-                # The model will wait again; if it does not, the lease expires by itself.
+                # The model will wait again; if it does not, the lease expires.
                 ends_wait=False,
                 cancellation=cancellation,
             ),

@@ -6,8 +6,8 @@ import time
 
 from bridge_client.results import Question
 
-# The bridge expires a question at its deadline and says so. It may take this much longer to arrive; then the
-# agent goes on by itself. Claude Code stops a hook 15 seconds after the hook's own timeout.
+# The bridge expires a question at its deadline. Its reply may arrive this much later; after that the agent
+# continues without it. Claude Code stops a hook 15 seconds after the hook's own timeout.
 EXPIRY_GRACE_SECONDS = 10.0
 # What a bridge accepts as a deadline: more than 0, and at most a month.
 SHORTEST_DEADLINE_SECONDS = 0.001
@@ -15,7 +15,7 @@ LONGEST_DEADLINE_SECONDS = 30 * 24 * 3600.0
 
 
 class Deadline:
-    """A moment after which nothing is tried any more; None is never."""
+    """The time at which a call gives up; None is never."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
@@ -33,7 +33,7 @@ def question_deadline(timeout_seconds: float | None) -> float | None:
 
 
 def longest_wait(question: Question, timeout_seconds: float | None) -> float | None:
-    """How long to wait until the bridge says that such a question is over; None is for ever."""
+    """How long to wait for the bridge to expire such a question; None is without limit."""
     if timeout_seconds is None:
         return None
     # A choice that was made just before the deadline can still be undone after it.

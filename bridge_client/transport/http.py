@@ -17,7 +17,7 @@ from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.proxies import proxy_for
 from bridge_client.version import __version__
 
-# To a person at a terminal, a bridge that accepts no connection for so long is down.
+# A bridge that accepts no connection for so long counts as down: a person may wait at the terminal.
 CONNECT_SECONDS = 5
 # For replies that do not wait for a person; a busy bridge needs a fraction of it.
 READ_SECONDS = 15

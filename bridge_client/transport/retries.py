@@ -18,7 +18,7 @@ UNCERTAIN_CODE = "database_unavailable"
 
 # The first pause is too short to notice. Pauses double up to the longest, which is long enough that a
 # thousand agents do not overload a bridge that starts. Together with the second that a bridge asks for in
-# Retry-After, an agent is back within 5 seconds of the bridge's return.
+# Retry-After, an agent reconnects within 5 seconds after the bridge is up again.
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 3.0
 
@@ -57,7 +57,7 @@ class Retries:
 
     def _pause_seconds(self, error: ClientError) -> float:
         longest = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 << min(self._failures, 10)))
-        # Jitter from half to all of it, so that agents cut off together do not come back together.
+        # Jitter from half to all of it, so that agents cut off together do not reconnect together.
         seconds = longest * (0.5 + os.urandom(1)[0] / 510)
         if isinstance(error, ProblemError) and error.retry_after_seconds is not None:
             return error.retry_after_seconds + seconds

@@ -69,7 +69,7 @@ def wait_until_settled(
 
 
 def end_wait(transport: Transport, question_id: str) -> None:
-    """Tell the server that this agent waits no more: best effort, within END_WAIT_SECONDS."""
+    """Tell the server that this agent no longer waits: best effort, within END_WAIT_SECONDS."""
 
     def send() -> None:
         with suppress(ClientError):

@@ -36,7 +36,7 @@ KEY_PATTERN = re.compile(r"abk_([0-9a-z]{10})_([0-9a-z]{40})")
 LOOKUP_CHARACTERS = 10
 SECRET_CHARACTERS = 40  # from an alphabet of 32: 200 bits
 KEY_PURPOSE = "ask_bridge.agent_key"
-# So that a key in use is not written at every call.
+# Avoids a write for every call with the key.
 LAST_USED_PRECISION = timedelta(minutes=1)
 # Long enough to install the new key on every machine, short enough that the old one is not forgotten there.
 OVERLAP = timedelta(days=1)
@@ -83,7 +83,7 @@ def rotate_key(key: AgentKey, by: Person) -> tuple[AgentKey, str]:
 
 
 def revoke_keys(keys: Any, by: Person | None = None) -> int:
-    """Revoke these keys; how many were not revoked before."""
+    """Revoke these keys; returns how many were not revoked before."""
     with writing():
         revoked = list(_locked(AgentKey.objects.filter(pk__in=keys.values("pk"), revoked_at=None)))
         AgentKey.objects.filter(pk__in=[key.pk for key in revoked]).update(revoked_at=timezone.now())
@@ -92,7 +92,7 @@ def revoke_keys(keys: Any, by: Person | None = None) -> int:
 
 
 def _locked(keys: AgentKeyQuerySet) -> AgentKeyQuerySet:
-    """Locked with `no_key`: an ask refers to its key while it holds the room, which the audit entry needs."""
+    """Locked with `no_key`: otherwise this could deadlock with an ask, which locks the room, then its key."""
     return keys.select_for_update(of=("self",), no_key=True).select_related("room")
 
 

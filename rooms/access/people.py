@@ -73,7 +73,7 @@ def check_named(room: Room, care: Care | None) -> None:
 
 
 def check_named_by_key(key: AgentKey, care: Care | None) -> None:
-    """The same for names from an agent, which can only name members and people of the room's timeline.
+    """Like `check_named`, for an agent, which can only name members and people of the room's timeline.
 
     All other names are refused in the same way and with the same queries, whether there is an account or not.
     Otherwise a key of an open room could find out all user names of the site.
@@ -146,7 +146,7 @@ def manager_names(room: Room) -> list[str]:
 
 
 def user_of_session(session_key: str | None) -> Person:
-    """The signed-in user behind a session cookie, as Django's own middleware would find them."""
+    """The signed-in user of a session cookie, found as Django's own middleware does."""
     request = HttpRequest()
     engine = import_module(settings.SESSION_ENGINE)
     request.session = engine.SessionStore(session_key)

@@ -33,7 +33,7 @@ Sent = Callable[[int], "Select[tuple[datetime]]"]
 
 
 def _sent(by: Callable[[Any], QuerySet[Any]], time: str) -> Sent:
-    """For a limit, a query of when the item was sent that reached it; no row while it is not reached."""
+    """Returns a function from a limit to the query for the time at which it was reached; no row below it."""
 
     @cache
     def reached(limit: int) -> "Select[tuple[datetime]]":

@@ -13,7 +13,7 @@ from rooms.models import AuditEntry, Room
 
 
 class AuditedRoomFilter(admin.SimpleListFilter):
-    """Offers the existing rooms: to read the names of all rooms from the log would scan the whole log."""
+    """Offers the existing rooms: reading the names of all rooms from the log would scan the whole log."""
 
     title = _("room")
     parameter_name = "room"

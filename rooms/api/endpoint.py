@@ -34,7 +34,7 @@ def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
     @login_not_required
     @wraps(next(iter(verbs.values())))
     def view(request: HttpRequest, **path: str) -> HttpResponse:
-        # The API speaks English, whatever Accept-Language a client library sends.
+        # The texts of the API are English, regardless of the Accept-Language that a client library sends.
         with override(WIRE_LANGUAGE):
             response = reply(request, **path)
         response.headers["Content-Language"] = WIRE_LANGUAGE

@@ -30,7 +30,7 @@ MOST_PEOPLE = 20
 LONGEST_UNDO_SECONDS = 300
 # As long as the longest deadline.
 LONGEST_ESCALATION_SECONDS = 30 * 24 * 3600
-# The default where people are asked first: they must not block a question for ever.
+# The default where people are asked first: they must not block a question without limit.
 ESCALATION_SECONDS = 15 * 60
 
 USERNAME_LENGTH = 254  # as long as the columns that store user names
@@ -174,7 +174,7 @@ def combined(room: Care | None, asked: Care | None) -> Care | None:
             first=room.first or asked.first,
             votes=_stricter(room.votes, asked.votes),
             undo_seconds=max(filter(None, (room.undo_seconds, asked.undo_seconds)), default=None),
-            # Where the room says who is asked first, it also says for how long.
+            # A room that sets who is asked first also sets for how long.
             escalate_seconds=(room.escalate_seconds or (None if room.first else asked.escalate_seconds)),
         )
     first, votes = (both.first, both.votes) if both else (None, None)

@@ -63,7 +63,7 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
 
 
 def as_choices(prompts: list[Prompt], drafts: list[Draft]) -> list[dict[str, Any]]:
-    """The choices that the drafts mean; InvalidPayload names each ticked Other without text, and all else."""
+    """The choices that the drafts mean; InvalidPayload has all errors, also of an Other without text."""
     choices = [draft.as_choice(prompt) for draft, prompt in zip(drafts, prompts, strict=True)]
     lacking = [index for index, draft in enumerate(drafts) if draft.lacks_text]
     if not lacking:

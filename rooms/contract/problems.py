@@ -104,7 +104,7 @@ def invalid(problem: InvalidPayload, code: str) -> Problem:
 
 
 def too_many(what: str, seconds: int = 10) -> Problem:
-    """A limit is reached. Open connections usually end within some ten seconds; a rate limit knows when."""
+    """A limit is reached. Open connections usually end within ten seconds; a rate limit sets its own time."""
     return Problem(429, "too_many_requests", f"{what}; wait a little.", headers={"Retry-After": str(seconds)})
 
 

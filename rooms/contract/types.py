@@ -87,7 +87,7 @@ def _none_to_empty(value: object) -> object:
 Text = Annotated[str, Field(strict=True), AfterValidator(_storable)]
 FilledText = Annotated[Text, AfterValidator(_not_blank)]
 OptionalText = Annotated[Text, BeforeValidator(_none_to_empty)]
-# Texts that people read and click: refused if they contain invisible characters. Never changed, because an
+# Texts that people read and click: refused if they contain invisible characters. Not changed, because an
 # answer repeats them.
 Caption = Annotated[FilledText, AfterValidator(_showable)]
 OptionalCaption = Annotated[OptionalText, AfterValidator(_showable)]

@@ -192,12 +192,12 @@ class Update:
         self._compiled = cache(self._compile)
 
     def run(self, **given: Any) -> int:
-        """Run it with these values for fields and parameters; how many rows it changed."""
+        """Run it with these values for fields and parameters; returns how many rows it changed."""
         _, changed = self._run(given)
         return changed
 
     def first(self, **given: Any) -> list[Any] | None:
-        """The same; the `returning` columns of the first row that it changed, or None."""
+        """Run it and return the `returning` columns of the first row that it changed, or None."""
         rows, _ = self._run(given)
         return rows[0] if rows else None
 

@@ -62,10 +62,10 @@ class Job:
 
 
 class ThreadPool:
-    """Up to `count` threads, and only one as long as it keeps up: more would wait for each other.
+    """Uses up to `count` threads, and only one while it keeps up: more would wait for each other.
 
     Jobs that arrive while it is busy wait in a queue, and results go to the event loop in one batch when the
-    queue is empty: to wake the loop for each was a tenth of the work. While there is a queue, the loop checks
+    queue is empty: waking the loop for each was a tenth of the work. While there is a queue, the loop checks
     it every few milliseconds. It then takes the pending results, and gives a job to another thread if no job
     was started since the last check.
     """
@@ -85,7 +85,7 @@ class ThreadPool:
     async def run(
         self, function: Callable[Params, Result], /, *args: Params.args, **kwargs: Params.kwargs
     ) -> Result:
-        """What the function returns or raises; not started if the caller is cancelled before."""
+        """Return or raise what the function does; it is not started if the caller is cancelled before."""
         loop = asyncio.get_running_loop()
         job = Job(loop, partial(function, *args, **kwargs))
         with self._lock:
@@ -99,10 +99,10 @@ class ThreadPool:
         return result
 
     def _check(self, started_jobs: int) -> None:
-        """Start a job if the queue stands still, and pass the pending results on."""
+        """Start a job if none was started since the last check, and pass the pending results on."""
         with self._lock:
-            stands_still = self._started_jobs == started_jobs
-            if self._queue and stands_still and (self._idle or self._threads < self._count):
+            is_stuck = self._started_jobs == started_jobs
+            if self._queue and is_stuck and (self._idle or self._threads < self._count):
                 self._start_job()
             if self._queue and self._checking:
                 self._checking.call_later(CHECK_SECONDS, self._check, self._started_jobs)

@@ -16,7 +16,7 @@ RECENT_SECONDS = 5
 
 
 def database_state() -> str:
-    """`ok`, `cannot_write` or `unreachable`."""
+    """The state of the database: `ok`, `cannot_write` or `unreachable`."""
     try:
         with connections[alias()].cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -43,7 +43,7 @@ def _takes_writes() -> bool:
 def check_write() -> None:
     """Commit an update that changes nothing; raises the error of the database.
 
-    It is committed because a full disk shows only then.
+    It is committed because a full disk causes no error before that.
     """
     bookmarks = apps.get_model("ask_bridge", "Bookmark").objects
     first = bookmarks.order_by("pk").values("pk")[:1]

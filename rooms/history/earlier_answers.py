@@ -6,28 +6,28 @@ from typing import Any
 from rooms import lifecycle
 from rooms.history.similar import Fingerprint, earlier_answers_for
 from rooms.models import HistoryEntry
-from rooms.timeline.change_feed import BATCH, STEP_ASIDE_SECONDS, News, news_for
+from rooms.timeline.change_feed import BATCH, YIELD_SECONDS, RoomChanges, changes_for
 
 READER = "memory"
 
-# Of each second, so that requests keep most of the processor: enough for some fifty questions.
+# The time of each run, once a second: enough for about fifty questions, and requests keep most of the CPU.
 ROUND_SECONDS = 0.2
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
-    """Look up earlier answers for new questions of all rooms; start no further one after so many seconds."""
+    """Look up earlier answers for new questions of all rooms; start no further lookup after `seconds`."""
     end = time.monotonic() + seconds
-    for news in news_for(READER):
-        _look_up(news, end)
+    for changes in changes_for(READER):
+        _look_up(changes, end)
         if time.monotonic() >= end:
             return
 
 
-def _look_up(news: News, end: float) -> None:
+def _look_up(changes: RoomChanges, end: float) -> None:
     # In a room without history there is nothing to find.
-    has_past = HistoryEntry.objects.filter(room=news.room).exists()
-    asked = list(news.asked.only("room_id", "prompts", "position")[:BATCH]) if has_past else []
-    read_to = news.room.revision
+    has_past = HistoryEntry.objects.filter(room=changes.room).exists()
+    asked = list(changes.asked.only("room_id", "prompts", "position")[:BATCH]) if has_past else []
+    read_to = changes.room.revision
     found: dict[str, list[dict[str, Any]]] = {}
     # Many agents often ask the same at the same time: one lookup for all.
     known: dict[Fingerprint, list[dict[str, Any]]] = {}
@@ -35,14 +35,14 @@ def _look_up(news: News, end: float) -> None:
         fingerprint = Fingerprint.of_prompts(question.prompts)
         if fingerprint not in known:
             known[fingerprint] = earlier_answers_for(question)
-            time.sleep(STEP_ASIDE_SECONDS)
+            time.sleep(YIELD_SECONDS)
         found[question.pk] = known[fingerprint]
         if number == BATCH or time.monotonic() >= end:
             read_to = question.position  # the next round continues after it
             break
     # Not in one transaction: requests that write would wait for all of them. If the process is killed here,
     # some cards lack this hint, which is acceptable.
-    if news.take(read_to):
+    if changes.commit(read_to):
         for question_id, earlier in found.items():
             if earlier:
                 lifecycle.recall(question_id, earlier)

@@ -25,11 +25,11 @@ from rooms.models import Question
 from rooms.rendering.spreadsheets import UTF8_MARK, csv_lines
 from rooms.serializers import Absolute, question_object
 
-# A hundred kilobytes, or two megabytes of the largest possible questions.
+# Questions per batch: about a hundred kilobytes, or two megabytes of the largest possible questions.
 BATCH = 50
 # Between two batches, so that other requests are served first: a tenth of what a batch takes.
 PAUSE_SECONDS = 0.001
-# Of each process. An export occupies one of its few threads until the last byte is sent.
+# Per process. An export occupies one of its few threads until the last byte is sent.
 EXPORTS_AT_ONCE = 2
 # Larger than any history, so that every export is counted exactly.
 MOST = 100_000_000
@@ -84,7 +84,7 @@ class Export:
             time.sleep(PAUSE_SECONDS)
 
     def close(self) -> None:
-        # Further calls do nothing.
+        # A second call does nothing.
         self._release_slot()
 
     def _batches(self) -> Iterator[list[Question]]:

@@ -34,13 +34,13 @@ def export(request: HttpRequest) -> HttpResponse:
 
 def _export_page(request: HttpRequest, status: int = 200) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
-    looked = Search.read(request.GET)
+    criteria = Search.read(request.GET)
     context = {
         **base_context(request, rooms),
         "page": "history",
-        "search": looked,
-        "total": search.count(looked, rooms, MOST),
-        "parameters": urlencode(looked.as_parameters()),
+        "search": criteria,
+        "total": search.count(criteria, rooms, MOST),
+        "parameters": urlencode(criteria.as_parameters()),
         "run": token_urlsafe(9),
         "is_busy": status == 503,
     }

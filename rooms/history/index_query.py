@@ -63,7 +63,7 @@ class IndexQuery:
 
     @property
     def room_labels(self) -> list[str]:
-        """For the index lookup; none if there are too many."""
+        """Labels of the rooms for the index lookup; none if there are too many."""
         return [*map(room_label, self.room_ids)] if len(self.room_ids) <= MOST_ROOM_LABELS else []
 
     @property
@@ -121,7 +121,7 @@ def _in_postgres(query: IndexQuery) -> Statements:
     # OFFSET 0 hides the outer ORDER BY, for which PostgreSQL might scan all entries from the newest on.
     whole = f"{found} OFFSET 0"
     if not needed:
-        # For each room by itself: one scan for all might pass a year of entries of other rooms.
+        # Each room separately: one scan for all might read a year of entries of other rooms.
         whole = f"""
             SELECT id, question_id
             FROM unnest(ARRAY[{", ".join(map(str, query.room_ids))}]) AS seen (room_id)

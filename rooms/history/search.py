@@ -28,7 +28,7 @@ LONGEST_TEXT = 200
 MOST_WORDS = 12
 # A single letter is the prefix of too many words.
 SHORTEST_PREFIX = 2
-# A larger number of results is not counted exactly: it would help no reader.
+# A larger number of results is not counted exactly: an exact number would not help.
 COUNTED = 1_000
 
 DAY = timedelta(days=1)
@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Search:
-    """Words and filters. No input is an error."""
+    """Words and filters of a search. Invalid input is ignored, never an error."""
 
     q: str = ""
     room: str = ""

@@ -39,7 +39,7 @@ COMPARED_CHARACTERS = 1_000
 OPTIONS_WEIGHT = 0.25
 
 SPECIFIC = re.compile(r"`[^`]*`|\S*[\d/\\_=]\S*|\S+\.\w\S*")
-# Replaces each of these.
+# Replaces each of these parts.
 PLACEHOLDER = " qxq "
 
 
@@ -112,7 +112,7 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def is_worth_remembering(question: Question) -> bool:
-    """Only what a person decided; a default or an agent's own word is no example."""
+    """Whether a person answered it: not a default, and not an answer over the API that names no person."""
     answer = question.answer_or_none
     if question.status != Question.Status.ANSWERED or answer is None:
         return False

@@ -1,7 +1,7 @@
 """Tokenizer of the history search: words without case and accents, the same for every database.
 
 Databases disagree about what a word is: `rooms/history.py` is one to PostgreSQL and three to SQLite. So both
-get plain words that are split here, for entries and for search terms alike.
+get plain words that are split here, in the same way for entries and for search terms.
 """
 
 import re

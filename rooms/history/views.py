@@ -100,35 +100,35 @@ class Row:
 @require_safe
 def history_page(request: HttpRequest) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
-    looked, before = Search.read(request.GET), _entry_id(request.GET)
+    criteria, before = Search.read(request.GET), _entry_id(request.GET)
     if not before:
         with optional_writes():
             writer.catch_up(CATCH_UP_SECONDS)
-    found = search.find(looked, rooms, RESULTS_PER_PAGE, before)
+    found = search.find(criteria, rooms, RESULTS_PER_PAGE, before)
     context: dict[str, Any] = {
-        "search": looked,
-        "rows": [Row(_card(request, question), looked.terms) for question in found.questions],
-        "parameters": urlencode(looked.as_parameters()),
+        "search": criteria,
+        "rows": [Row(_card(request, question), criteria.terms) for question in found.questions],
+        "parameters": urlencode(criteria.as_parameters()),
         # For the page of a decision, whose link leads back to these results.
-        "search_parameter": urlencode({"search": _query(looked, before)}),
+        "search_parameter": urlencode({"search": _query(criteria, before)}),
         "next_before": found.next_before,
         "is_first_page": not before,
     }
     # htmx restores history with a request of its own, which needs the whole page.
     if is_htmx(request) and "HX-History-Restore-Request" not in request.headers:
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
-        return render(request, template, context | _total(looked, rooms, found, before))
-    context |= base_context(request, rooms) | _total(looked, rooms, found, before)
+        return render(request, template, context | _total(criteria, rooms, found, before))
+    context |= base_context(request, rooms) | _total(criteria, rooms, found, before)
     context |= {"page": "history", "states": State.choices, "rooms": rooms}
     return render(request, "ask_bridge/history.html", context)
 
 
-def _total(looked: Search, rooms: list[Any], found: search.Found, before: int | None) -> dict[str, Any]:
+def _total(criteria: Search, rooms: list[Any], found: search.Found, before: int | None) -> dict[str, Any]:
     """The number of results, up to COUNTED."""
     if before:
         return {}
     is_all = found.next_before is None
-    total = len(found.questions) if is_all else search.count(looked, rooms)
+    total = len(found.questions) if is_all else search.count(criteria, rooms)
     return {"total": min(total, COUNTED), "is_more": total > COUNTED}
 
 
@@ -144,8 +144,8 @@ def search_address(query: str, question_id: str) -> str:
     return f"{reverse('ask_bridge:history')}{'?' if found_by else ''}{found_by}#result-{question_id}"
 
 
-def _query(looked: Search, before: int | None) -> str:
-    return urlencode(looked.as_parameters() | ({"before": str(before)} if before else {}))
+def _query(criteria: Search, before: int | None) -> str:
+    return urlencode(criteria.as_parameters() | ({"before": str(before)} if before else {}))
 
 
 def _entry_id(given: Mapping[str, str]) -> int | None:

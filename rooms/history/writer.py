@@ -14,28 +14,28 @@ from rooms.db.compiled import Select
 from rooms.history.index import IDS_PER_MICROSECOND, first_id_at, labels_of, text_of
 from rooms.history.similar import Fingerprint, is_worth_remembering
 from rooms.models import HistoryEntry, Question
-from rooms.timeline.change_feed import changed, news_for
+from rooms.timeline.change_feed import changed, changes_for
 
 READER = "history"
 SETTLED = Select(lambda room, after, to: changed(room, after, to).settled().with_answer())
 
-# Of each second: a hundred thousand old questions then take some minutes, and requests keep most of the
-# processor.
+# The time of each run, once a second: a hundred thousand old questions take some minutes, and requests keep
+# most of the CPU.
 ROUND_SECONDS = 0.2
 
 
 def catch_up(seconds: float = ROUND_SECONDS) -> None:
-    """Write entries for changes in all rooms; start no further batch after so many seconds."""
+    """Write entries for changes in all rooms; start no further batch after `seconds`."""
     end = time.monotonic() + seconds
     has_more = True
     while has_more:
         has_more = False
-        for news in news_for(READER):
+        for changes in changes_for(READER):
             # Changes made meanwhile wait for the next round: in a busy hour there are always some.
-            has_more = has_more or news.is_cut
-            entries = [_entry_of(question) for question in news.questions(SETTLED)]
+            has_more = has_more or changes.has_more
+            entries = [_entry_of(question) for question in changes.questions(SETTLED)]
             try:
-                is_first = news.take(write=partial(_write, entries))
+                is_first = changes.commit(write=partial(_write, entries))
             except IntegrityError:
                 # Another process wrote an entry of the same microsecond at the same time, in another room.
                 is_first = False
@@ -46,7 +46,7 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
 
 
 def _write(entries: list[HistoryEntry]) -> None:
-    """Insert those that do not exist yet: a settled question changes no more, except that it is delivered."""
+    """Insert those that do not exist yet: the only later change of a settled question is its delivery."""
     question_ids = [entry.question_id for entry in entries]
     existing = set(
         HistoryEntry.objects.filter(question__in=question_ids).values_list("question_id", flat=True)

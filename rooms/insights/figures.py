@@ -85,7 +85,7 @@ class AgentFigures:
 
 @dataclass(frozen=True)
 class PersonFigures:
-    """An empty name stands for all answers in a terminal, where people do not sign in."""
+    """Answers of one person; an empty name stands for all answers in a terminal, where no person signs in."""
 
     name: str
     answers: int

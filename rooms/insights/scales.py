@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log
 
-# Of a chart, in pixels.
+# The height of a chart, in pixels.
 HEIGHT = 176
 # Space above the highest grid line for half a line of text.
 TOP = 10

@@ -18,7 +18,7 @@ def name_of(user: Person) -> str:
     return (one_line(full_name) or one_line(user.get_username()))[:PERSON_NAME_LENGTH]
 
 
-# Types of the audit as types of the timeline.
+# The sender type in the timeline for each actor type of the audit log.
 SENDER_TYPES = {
     AuditEntry.ActorType.PERSON: Ending.SenderType.HUMAN,
     AuditEntry.ActorType.AGENT: Ending.SenderType.AGENT,

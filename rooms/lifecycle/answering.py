@@ -40,7 +40,7 @@ def answer(
     given = Answer(via=via, choices=chosen, through=through, **person_fields(user))
     actor = actor_of(key or user, audit.AGENT)
     if care and not user and not question.is_overdue:
-        # Not refused in an undo window: the agent goes on with this answer, and does not know the held one.
+        # Accepted also in an undo window: the agent continues with this answer and never got the held one.
         return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
     return settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
 
@@ -54,7 +54,7 @@ def decline(question: Question, user: Person, reason: str = "") -> Question:
 
 def ask_back(question: Question, user: Person, text: str) -> Question:
     """Settle without a choice, but with a text for the agent, which may then ask again."""
-    # Its status is declined, so that agents that do not know replies still see that nothing was chosen.
+    # The status is declined, so that agents that do not support replies still see that nothing was chosen.
     check_turn(question, user)
     given = Answer(via=Answer.Via.WEB, reason=check_reply(text), asks_back=True, **person_fields(user))
     return settle_in_time(question, Question.Status.DECLINED, Action.ASKED_BACK, actor_of(user), given)

@@ -106,7 +106,7 @@ def _decide(question: Question) -> Question:
     deciding = decision(question.votes or [])
     last = deciding[-1]
     users = get_user_model()._default_manager
-    # The account may be deleted since; the name stays.
+    # The account may have been deleted since; the answer keeps the name.
     person = users.filter(pk=last["user_id"]).first()
     through = last.get("through", "")
     given = Answer(

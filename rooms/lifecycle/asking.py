@@ -55,7 +55,7 @@ def ask(
     entry = audit.entry(Action.ASKED, room, actor_of(key or by), question.pk, **named)
     try:
         with writing():
-            # Locks the row of the room: an archiving comes before this ask, or finds its question.
+            # Locks the row of the room: if it is archived later, this question is withdrawn with the others.
             revision = next_audited_revision(entry, in_active_room=True)
             question.position = question.revision = revision
             insert(question)
@@ -93,7 +93,7 @@ def _new_question(room: Room, key: AgentKey | None, asked: Ask) -> Question:
         expires_at=now + timedelta(seconds=timeout_seconds) if timeout_seconds else None,
         escalates_at=now + timedelta(seconds=escalate_seconds) if escalate_seconds else None,
     )
-    # A new question has no answer: saves the query that would look for one.
+    # A new question has no answer: avoids the query that would look for one.
     question._state.fields_cache["answer"] = None
     return question
 
@@ -106,7 +106,7 @@ def _asked_before(room: Room, idempotency_hash: str, body_hash: str) -> Question
 
 
 def idempotency_hash_of(key: AgentKey | None, asked: Ask, idempotency_key: str) -> str | None:
-    """A tool use is the same for all agent keys; an idempotency key counts for one agent key only."""
+    """Equal for asks with the same tool use and any agent key, or with the same idempotency and agent key."""
     if idempotency_key:
         return hash_of("key", key.pk if key else None, idempotency_key)
     if asked.session_id and asked.tool_use_id:

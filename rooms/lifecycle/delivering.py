@@ -16,12 +16,12 @@ RECALLED = Mark(lambda id: Question.objects.open().filter(pk=id), "memories")
 
 
 def deliver(question_id: str) -> None:
-    """The result was sent to an agent that waited for it."""
+    """Record that the result was sent to an agent that waited for it."""
     DELIVERED.change(id=question_id, delivered_at=timezone.now())
 
 
 def deliver_all(question_ids: Sequence[str]) -> None:
-    """These results were sent together: one transaction for all."""
+    """Record that these results were sent, in one transaction."""
     if len(question_ids) == 1:
         deliver(question_ids[0])
     elif question_ids:

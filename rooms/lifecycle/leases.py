@@ -11,11 +11,11 @@ from rooms.db.transactions import in_batches, writing
 from rooms.lifecycle.revisions import LeavingMark, Mark
 from rooms.models import Question, QuestionQuerySet
 
-# How long an agent counts as waiting after its last sign of life. Open waits renew it every few seconds; a
+# How long an agent counts as waiting after the last renewal. Open waits renew it every few seconds; a
 # killed agent has to show as gone within 30 s, and one between two long-polls must not flicker.
 LEASE_SECONDS = 20
-# How long an agent counts as waiting between two long-polls. A machine that vanished without closing its
-# connection shows as gone when it does not come back: with the longest wait of 55 seconds within a minute.
+# How long an agent counts as waiting between two long-polls. A machine that is cut off without closing its
+# connection shows as gone when it does not poll again: with the longest wait of 55 seconds within a minute.
 PAUSE_SECONDS = 3
 # How long a new question counts as attended before an agent waits for it: more than the few seconds that a
 # client takes from its ask to its first wait, so that badges and notifications are not delayed.
@@ -45,7 +45,7 @@ ASKED_WITH: Select[Any] = Select(
 
 
 def wait_started(question_id: str) -> None:
-    """An agent waits: it is active for the length of a lease."""
+    """Record that an agent waits: it counts as active for LEASE_SECONDS."""
     started = {"agent_active": True, "is_attended": True, "closes_at": None}
     if not STARTED.change(id=question_id, **started, **_lease()):
         with writing():
@@ -53,7 +53,7 @@ def wait_started(question_id: str) -> None:
 
 
 def wait_paused(question_id: str) -> None:
-    """A long-poll ended without a result: the agent should poll again within PAUSE_SECONDS."""
+    """Record that a long-poll ended without a result: the agent should poll again within PAUSE_SECONDS."""
     pause_waits([question_id])
 
 
@@ -67,7 +67,7 @@ def pause_waits(question_ids: Sequence[str]) -> None:
 
 
 def wait_ended(question_id: str) -> None:
-    """The agent no longer waits: it said so, or closed its connection."""
+    """Record that the agent no longer waits: it ended its wait, or closed its connection."""
     ENDED.change(id=question_id, waiting_until=timezone.now())
 
 
@@ -77,7 +77,7 @@ def asked_with(key_id: int) -> list[str]:
 
 
 def renew_leases(question_ids: Sequence[str]) -> None:
-    """Agents still wait for these: one statement per batch, and one for each that was marked as gone."""
+    """Renew the leases of these questions: one statement per batch, and one for each that had expired."""
     for batch in in_batches(question_ids):
         waiting = Question.objects.open().filter(pk__in=batch)
         with writing():

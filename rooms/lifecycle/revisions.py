@@ -84,19 +84,19 @@ class Mark:
         self._change = Update(changeable, "revision", *fields)
 
     def change(self, **given: Any) -> bool:
-        """Give the fields these values; True for the one caller whose change was made."""
+        """Set the fields to these values; True for the one caller whose change was made."""
         found = self._room_of.first(**given)
         if found is None:
             return False
         (room_id,) = found
         with writing():
             revision = _next(room_id)
-            has_won = self._change.run(revision=revision.number, **self._fields(revision), **given) > 0
-            if has_won:
+            is_changed = self._change.run(revision=revision.number, **self._fields(revision), **given) > 0
+            if is_changed:
                 announce(room_id, revision.number, given["id"])
             else:
                 transaction.set_rollback(True, using=alias())
-        return has_won
+        return is_changed
 
     def _fields(self, revision: Revision) -> dict[str, Any]:
         """Values that depend on the room, beside those that the caller gives."""
@@ -104,7 +104,7 @@ class Mark:
 
 
 class LeavingMark(Mark):
-    """No agent waits any more: the room's time until it closes such questions begins."""
+    """Marks that no agent waits any more, and sets when the room closes the question for that reason."""
 
     def __init__(self, changeable: Callable[..., QuestionQuerySet], *fields: str) -> None:
         super().__init__(changeable, "agent_active", "is_attended", "closes_at", *fields)

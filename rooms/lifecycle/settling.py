@@ -40,7 +40,7 @@ def withdraw(question: Question, by: audit.Who = None) -> Question:
 def withdraw_open(
     questions: QuestionQuerySet, by: Person | None = None, reason: EndReason = EndReason.PERSON
 ) -> int:
-    """Withdraw those that are still open; how many those were."""
+    """Withdraw those that are still open; returns how many."""
 
     def withdraw_one(question: Question) -> Question:
         return settle(
@@ -55,7 +55,7 @@ def withdraw_open(
 
 
 def close_unattended(questions: Iterable[Question], by: Person) -> int:
-    """A person closes those that no agent waits for; how many those were."""
+    """A person closes those that no agent waits for; returns how many."""
 
     def close(question: Question) -> Question:
         with locked(question) as current:
@@ -81,7 +81,7 @@ def _settle_each(questions: Iterable[Question], verb: Callable[[Question], Quest
 def expire(question: Question) -> Question:
     """Settle because the deadline passed; with the default, if the question has one.
 
-    Without it if votes or named people have to decide: the room may ask for them since the question came in.
+    Without the default if votes or named people have to decide: the room may require them since the ask.
     """
     default = None
     care = combined(care_of(question.room.care), care_of(question.care))
@@ -179,7 +179,7 @@ def settle(
             settled = copy(question)
             settled._state.fields_cache["answer"] = None
             _insert_outcome(given or _ending(actor, ended, now), settled, revision)
-            # The row is locked until the commit, so this is what all later reads find.
+            # The row is locked until the commit, so all later reads find these values.
             changes |= zip(MARKS, marks, strict=True)
             for name, value in changes.items():
                 setattr(settled, name, value)

@@ -12,7 +12,7 @@ from rooms.models import Question
 # A sweep takes at most this many questions per verb, so that it does not delay the next sweep.
 SWEEP_LIMIT = 200
 
-# Questions that are due, and the verb for them; looked for each second.
+# The query for due questions, and the verb for them; run once a second.
 DUE = (
     (Select(lambda now: Question.objects.select_related("room").due(now)[:SWEEP_LIMIT]), expire),
     (Select(lambda now: Question.objects.select_related("room").releasable(now)[:SWEEP_LIMIT]), release),

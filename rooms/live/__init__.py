@@ -1,4 +1,4 @@
-"""The live part: long-polls of agents, streams of pages, and the hub that wakes them."""
+"""Live updates: long-polls of agents, event streams of pages, and the hub that wakes them."""
 
 from rooms.live.routing import start_live, stop_live, with_live
 

@@ -1,8 +1,8 @@
-"""The HTTP hook of Claude Code: nothing to install on the agent's machine.
+"""HTTP endpoint for the hooks of Claude Code, for machines without the `ask-bridge` command.
 
-Takes the envelopes of PreToolUse, PermissionRequest and PostToolUse and replies in the hook's output format.
-An envelope that it does not understand gets `{}`: other agents run the hooks of Claude Code as well, and an
-error would deny their tool.
+It takes the envelopes of PreToolUse, PermissionRequest and PostToolUse and replies in the output format of
+hooks. An envelope that it does not understand gets `{}`: other agents run the hooks of Claude Code as well,
+and an error would deny their tool.
 The flow itself is in `bridge_client.claude_code.hook`, because `ask-bridge hook` runs the same one over HTTP.
 The server imports only pure functions of the client, which work on the JSON of the API.
 """
@@ -65,19 +65,19 @@ async def _ask_and_wait(exchange: Exchange, room: str, envelope: dict[str, Any])
     decision = call.decide(_as_client(question, request).result)
     await exchange.respond_json(call.output(decision) or {})
     if question.is_open:
-        # Claude Code goes on without an answer. No agent waits any more, and the card says so at once.
+        # Claude Code continues without an answer: no agent waits any more, and the card shows that at once.
         await in_database(lifecycle.wait_ended, question_id)
     else:
         await in_database(lifecycle.deliver, question_id)
 
 
 def _log_not_understood(room: str, problem: str) -> None:
-    # With escapes: the reason may quote what an agent sent.
+    # %r escapes control characters: the reason may quote text that an agent sent.
     logger.warning("A hook envelope for the room %s was not understood: %r", room, problem)
 
 
 def _read_envelope(request: ASGIRequest, room: str) -> Any:
-    """What was sent, None if it is not even JSON; for the room's own key only."""
+    """The body as JSON, or None if it is not JSON; raises without a key of this room."""
     key = access.key_from_header(request.headers.get("Authorization", ""))
     access.room_of_key(key, room)
     try:
@@ -116,7 +116,7 @@ def _report(request: ASGIRequest, room: str, envelope: dict[str, Any]) -> dict[s
 
 
 class _RoomOfKey:
-    """The room of a report, in the database."""
+    """`bridge_client.claude_code.hook.Room`, implemented with the database."""
 
     def __init__(self, key: AgentKey) -> None:
         self._key = key

@@ -12,7 +12,7 @@ from rooms.models import Question
 # A tenth of a second is precise enough for a wait for a person.
 TICKS_PER_SECOND = 10
 
-# A viewer with so many unsent frames is disconnected; it reconnects and is replayed.
+# A viewer with so many unsent frames is disconnected; it reconnects and gets a replay.
 VIEWER_BACKLOG = 500
 
 

@@ -159,7 +159,7 @@ def encode_event(event: str, data: str, cursor: str = "") -> bytes:
 
 
 def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -> tuple[int, list[AnyFrame]]:
-    """The new revision of the room, and the frames that bring a page there from this revision."""
+    """The current revision of the room, and the frames that update a page to it from this revision."""
     room = ROOM.first(id=room_id)
     if room is None:
         raise Room.DoesNotExist
@@ -176,7 +176,7 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
         for message in changes.messages
     ]
     frames.sort(key=lambda frame: frame.revision or 0)
-    # The count changes when a question is asked, settled or unlocked, and when its agent comes or goes.
+    # The count changes when a question is asked, settled or unlocked, or its agent starts or stops waiting.
     if any(one.is_open or (one.settled_position or 0) > revision for one in changes.questions):
         frames.append(_count_frame(room.pk, room.slug, room.revision))
     for frame in frames:

@@ -1,4 +1,4 @@
-"""One HTTP request outside Django's handler, and the ways to answer it."""
+"""One HTTP request outside Django's handler, with methods to respond to it."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ STREAM_HEADERS = {
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and the way to answer it."""
+    """One request, with methods to respond to it."""
 
     scope: Scope
     receive: Receive
@@ -151,7 +151,7 @@ class Exchange:
             return True
         except Exception:  # the stream gets the same error on its next write and ends
             logger.debug("A server did not take a chunk", exc_info=True)
-        # A server that waits has not taken the chunk yet, so this stream goes on in its task, which can wait.
+        # A server that waits has not taken the chunk yet: the stream's own task, which can wait, sends it.
         # If it had taken the chunk, the page gets the same state twice, which is harmless.
         sending.close()
         self._can_write_now = False

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 GROUP = "ask_bridge.hints"
 
-# The longest delay after a lost hint; a page that lost its connection has to be right within 5 seconds.
+# The longest delay after a lost hint; pages have to be up to date again within 5 seconds.
 LOOK_AGAIN_SECONDS = 2
 # A question expires at most a second or two after its deadline.
 SWEEP_SECONDS = 1
@@ -140,7 +140,7 @@ class Hub:
     # ---- start and stop
 
     async def start(self) -> None:
-        """Start the subscription and the periodic duties; a second call does nothing."""
+        """Start the subscription and the periodic jobs; a second call does nothing."""
         loop = asyncio.get_running_loop()
         if self._loop is loop or self.is_closing:
             return
@@ -352,15 +352,15 @@ class Hub:
                 self._log_layer_state(problem)
                 await asyncio.sleep(1)
 
-    # ---- periodic duties
+    # ---- periodic jobs
 
-    async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _every(self, seconds: float, job: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(seconds)
             try:
-                await duty()
+                await job()
             except Exception:
-                logger.exception("%s failed; again in %g seconds", duty.__name__, seconds)
+                logger.exception("%s failed; again in %g seconds", job.__name__, seconds)
 
     async def _sweep(self) -> None:
         await in_database(lifecycle.sweep)

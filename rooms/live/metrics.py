@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# Upper bounds of the histogram: from a click to a night.
+# Upper bounds of the histogram buckets: from a second to a day.
 ANSWER_SECONDS_BOUNDS = (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400)
 # Entries older than this are committed: they are written at the end of a transaction of milliseconds.
 COMMITTED_AFTER_SECONDS = 5
@@ -58,12 +58,12 @@ DECIDED = (Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK)
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
     """All metrics; 404 without the token."""
-    if not _knows_token(request) or request.method not in ("GET", "HEAD"):
+    if not _has_token(request) or request.method not in ("GET", "HEAD"):
         raise Http404
     return HttpResponse(text(), content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
 
-def _knows_token(request: HttpRequest) -> bool:
+def _has_token(request: HttpRequest) -> bool:
     token = setting("METRICS_TOKEN")
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     is_bearer = scheme.lower() == "bearer"
@@ -132,7 +132,7 @@ def _of_database() -> Iterator[Metric]:
 
 @dataclass
 class SiteCounters:
-    """Counters of the whole site since this process started, continued from the last scrape."""
+    """Counters of the whole site since this process started; each scrape adds the events since the last."""
 
     until: datetime
     events: Counter[str] = field(default_factory=Counter)
@@ -141,9 +141,9 @@ class SiteCounters:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def metrics(self, until: datetime) -> Iterator[Metric]:
-        """Count everything up to now."""
+        """The counters, after adding all events up to `until`."""
         with self._lock:
-            self._count_on(until)
+            self._add_events(until)
             events, seconds, seconds_sum = Counter(self.events), Counter(self.seconds), self.seconds_sum
         yield Metric(
             "ask_bridge_questions_total",
@@ -164,7 +164,7 @@ class SiteCounters:
             ],
         )
 
-    def _count_on(self, until: datetime) -> None:
+    def _add_events(self, until: datetime) -> None:
         if until <= self.until:
             return
         asked_at = Question.objects.filter(pk=OuterRef("subject")).order_by().values("asked_at")
@@ -191,19 +191,19 @@ _site_counters = SiteCounters(timezone.now())
 
 
 def _is_layer_up() -> bool:
-    """Runs in the event loop of the hub; under WSGI there is none."""
+    """Whether the channel layer replies, tried in the event loop of the hub; under WSGI there is none."""
     loop = hub._loop
     try:
         if loop is None:
-            async_to_sync(_ask_layer)()
+            async_to_sync(_probe_layer)()
         else:
-            asyncio.run_coroutine_threadsafe(_ask_layer(), loop).result(CHANNEL_LAYER_SECONDS + 1)
+            asyncio.run_coroutine_threadsafe(_probe_layer(), loop).result(CHANNEL_LAYER_SECONDS + 1)
     except Exception:
         return False  # the hub logs the outage once
     return True
 
 
-async def _ask_layer() -> None:
+async def _probe_layer() -> None:
     layer = get_channel_layer()
     async with asyncio.timeout(CHANNEL_LAYER_SECONDS):
         if layer is not None:
@@ -211,14 +211,14 @@ async def _ask_layer() -> None:
 
 
 def _of_connections() -> Iterator[Metric]:
-    asleep = hub.counts()
+    counts = hub.counts()
     yield _gauge(
-        "ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", asleep["waits"]
+        "ask_bridge_waiting_agents", "Agents that wait for an answer in this process.", counts["waits"]
     )
     yield _gauge(
-        "ask_bridge_listening_agents", "Agents that follow a timeline in this process.", asleep["listeners"]
+        "ask_bridge_listening_agents", "Agents that follow a timeline in this process.", counts["listeners"]
     )
-    yield _gauge("ask_bridge_page_streams", "Event streams of open pages in this process.", asleep["streams"])
+    yield _gauge("ask_bridge_page_streams", "Event streams of open pages in this process.", counts["streams"])
 
 
 def _of_process() -> Iterator[Metric]:

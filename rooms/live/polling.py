@@ -1,6 +1,6 @@
-"""The live part under WSGI, where no request can wait: pages poll, and requests run the periodic work.
+"""Live updates under WSGI, where no request can wait: pages poll, and requests run the periodic jobs.
 
-Under ASGI `routing.py` takes the addresses of the streams, and the hub runs the periodic work.
+Under ASGI `routing.py` takes the addresses of the streams, and the hub runs the periodic jobs.
 """
 
 import logging
@@ -24,10 +24,10 @@ from rooms.models import Room
 
 logger = logging.getLogger(__name__)
 
-# The promised time within which a page is right again; more often would only load the workers.
+# Pages have to be up to date within this time; polling more often would only load the workers.
 POLL_SECONDS = 5
 
-# A person waits for the page of this request: one batch, and the next request continues.
+# A person waits for the response: read about one batch, and let the next request continue.
 READ_SECONDS = 0.01
 
 _swept_at = 0.0
@@ -71,7 +71,7 @@ def _frames(room: Room, since: int | None, language: str) -> list[events.AnyFram
 
 
 def sweep_on_request(**signal: Any) -> None:
-    """Do a little of the hub's periodic work; at most once a second in each process."""
+    """Sweep, and run the history readers for a short time; at most once a second in each process."""
     global _swept_at
     if time.monotonic() - _swept_at < SWEEP_SECONDS:
         return
@@ -81,5 +81,5 @@ def sweep_on_request(**signal: Any) -> None:
         writer.catch_up(READ_SECONDS)
         earlier_answers.catch_up(READ_SECONDS)
     except DatabaseError as error:
-        # The request itself must not fail for it.
+        # A failed sweep must not fail the request.
         logger.warning("Could not sweep; the next request tries again (%s)", error)

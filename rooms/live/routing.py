@@ -96,7 +96,7 @@ is_installed = False
 
 
 def with_live(application: Application) -> Application:
-    """The portal's ASGI application with the live part in front, at any prefix of our URLs."""
+    """The portal's ASGI application, with live requests handled before it, at any prefix of our URLs."""
     global is_installed
     is_installed = True
 
@@ -170,7 +170,7 @@ async def start_live() -> None:
 
 
 async def stop_live() -> None:
-    """End every wait and stream with a reply that says to come back later."""
+    """End every wait and stream with a reply that asks the client to reconnect later."""
     await hub.close()
 
 

@@ -27,7 +27,7 @@ from rooms.models import Question, Room
 
 
 async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
-    """Reply when the question is settled, or with the open question when the seconds are over."""
+    """Reply when the question is settled, or with the open question when the time is up."""
     seconds = wait_seconds(exchange.request)
     question = await wait_until_settled(exchange, question_id, seconds)
     if question is None:
@@ -46,7 +46,7 @@ async def wait_until_settled(
     seconds: float,
     still_waiting: Callable[[], Awaitable[None]] | None = None,
 ) -> Question | None:
-    """The question once it is settled, the seconds are over or the process stops; None after a disconnect.
+    """The question once it is settled, the time is up or the process stops; None after a disconnect.
 
     `still_waiting` is called every COMMENT_SECONDS.
     """
@@ -90,7 +90,7 @@ async def wait_until_settled(
     if question is None:
         question = await in_database(_read_question, question_id)
     if question.is_open and is_last_wait and not hub.is_closing:
-        # From here on only the next poll shows that the agent is still there.
+        # From now on only the next poll shows that the agent is still running.
         await in_database(lifecycle.wait_paused, question_id)
     return question
 
@@ -140,7 +140,7 @@ async def ask_and_wait(exchange: Exchange, room: str) -> None:
 
 
 async def wait_for_messages(exchange: Exchange, room: str) -> None:
-    """Reply when the timeline has entries after the cursor, or with none when the seconds are over."""
+    """Reply when the timeline has entries after the cursor, or with none when the time is up."""
     seconds = wait_seconds(exchange.request)
     key = await in_database(_key_of_room, exchange.request, room)
     connection = Connection()

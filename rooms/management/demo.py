@@ -293,7 +293,7 @@ class Past:
 
     def _say(self, agent: AgentKey, service: str) -> None:
         position = self._next()
-        kind, said = self._random.choices(
+        kind, candidates = self._random.choices(
             [
                 (Message.Kind.LOG, texts.LOGGED),
                 (Message.Kind.MESSAGE, texts.SAID_BY_AGENTS),
@@ -303,7 +303,7 @@ class Past:
         )[0]
         sender: dict[str, Any] = {"key_id": agent.pk, "sender": agent.label}
         sender_type = Message.SenderType.AGENT
-        if said is texts.SAID_BY_PEOPLE:
+        if candidates is texts.SAID_BY_PEOPLE:
             person = self._random.choice(self._people)
             sender = {"user_id": person.user_id, "sender": person.person_name}
             sender_type = Message.SenderType.HUMAN
@@ -312,7 +312,7 @@ class Past:
             room_id=self.room.pk,
             sender_type=sender_type,
             kind=kind,
-            content=about(service, self._random.choice(said)),
+            content=about(service, self._random.choice(candidates)),
             created_at=self._at,
             position=position,
             **sender,

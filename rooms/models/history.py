@@ -44,7 +44,7 @@ class HistoryEntry(models.Model):
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
     asked_at = models.DateTimeField(_("asked at"))
     settled_at = models.DateTimeField(_("settled at"))
-    # From the ask to the end, and how long of it an agent was blocked.
+    # The time from the ask to the end, and for how long of it an agent was blocked.
     seconds = models.FloatField()
     blocked_seconds = models.FloatField()
     # Words for the full-text index, which the database maintains; see `history/index.py`. `text` has those of

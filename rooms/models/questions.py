@@ -112,7 +112,7 @@ class Question(models.Model):
     agent_color = models.CharField(_("agent color"), max_length=7)
     session_id = models.CharField(_("session id"), max_length=IDENTIFIER_LENGTH, blank=True)
     tool_use_id = models.CharField(_("tool use id"), max_length=IDENTIFIER_LENGTH, blank=True)
-    # What makes a second ask the same ask, and what was asked then: both hashes, so of fixed length.
+    # Recognise a repeated ask, and one with the same key but another question. Hashes, so of fixed length.
     idempotency_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001 - unique unless null
     body_hash = models.CharField(max_length=64, editable=False)
 
@@ -120,8 +120,8 @@ class Question(models.Model):
     context = models.JSONField(_("context"), default=dict)
     default_choices = models.JSONField(_("default choices"), null=True)
 
-    # Of careful questions: the care, the votes, until when a decision can be undone, and when managers are
-    # notified and all people of the room may decide. See `contract/care.py`.
+    # Only of careful questions: the care, the votes, until when a decision can be undone, and when managers
+    # are notified and all people of the room may decide. See `contract/care.py`.
     care = models.JSONField(_("care"), null=True)
     votes = models.JSONField(_("votes"), null=True)
     held_until = models.DateTimeField(_("held until"), null=True)
@@ -145,7 +145,7 @@ class Question(models.Model):
     is_attended = models.BooleanField(default=False)
     # When the question is closed unless an agent waits for it before; null while one waits, or for never.
     closes_at = models.DateTimeField(_("closes at"), null=True)
-    # Of an expired or withdrawn question: why it ended, and the person who ended it.
+    # Why an expired or withdrawn question ended, and the person who ended it.
     ended = models.JSONField(_("ended"), null=True)
 
     position = models.BigIntegerField()

@@ -73,7 +73,7 @@ class Room(models.Model):
         return self.name
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Skip the fields that every change in the room moves on: an instance in memory has old values."""
+        """Skip the fields that every change in the room updates: an instance in memory has old values."""
         if not self._state.adding and not args and not options.keys() & {"update_fields", "force_insert"}:
             counters = {"id", "revision", "audit_head", "audit_previous"}
             loaded = {field.name for field in self._meta.concrete_fields if field.attname in self.__dict__}

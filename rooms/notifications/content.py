@@ -29,7 +29,7 @@ class Content:
     title: str
     body: str
     path: str
-    # Of the question's card, so that a later notification replaces an earlier one; of a test its own id.
+    # Names the question's card, so that a later notification replaces an earlier one; of a test its own id.
     tag: str
     options: tuple[str, ...] = ()
     agent: str = ""
@@ -45,14 +45,14 @@ class Content:
 
 
 def content_of(notice: Notice) -> Content:
-    """In the active language."""
+    """The text of this notice, in the active language."""
     if notice.question:
         return content_about(Notice.Kind(notice.kind), notice.question)
     return test_content(notice.pk, notice.webhook.room if notice.webhook else None)
 
 
 def content_about(kind: Notice.Kind, question: Question) -> Content:
-    """In the active language."""
+    """The text of a notification about this question, in the active language."""
     card = Card(question)
     first = card.prompts[0]
     topic = first.header or gettext("Question")
@@ -85,7 +85,7 @@ def test_content(notice_id: str, room: Room | None) -> Content:
 
 
 def one_line(text: str, length: int) -> str:
-    """Without line breaks and control characters."""
+    """The text without line breaks and control characters, shortened to this length."""
     visible = "".join(
         " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text
     )

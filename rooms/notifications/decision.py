@@ -78,7 +78,7 @@ def _decide_for_person(notice: Notice, question: Question, rules: Rules) -> Deci
 
 def _decide_outcome(notice: Notice, question: Question, channel: Channel, rules: Rules) -> Decision:
     """Send "settled" only after "asked" arrived, or may have arrived before a process died."""
-    # It names the decision: not for a person who lost access to the room after the ask.
+    # The text names the decision, so it is not sent to a person who lost access to the room after the ask.
     is_personal = isinstance(channel, PersonalChannel)
     if is_personal and not rules.may_see(notice.user_id, question.room_id):
         return Cancel(NOT_WANTED)

@@ -12,8 +12,8 @@ from rooms.notifications import outbox, safe_http
 
 logger = logging.getLogger(__name__)
 
-# For a whole delivery. `safe_http` ends after 10 seconds, except during a DNS lookup; a mail server may send
-# a byte now and then. Well before the lease expires.
+# The limit for a whole delivery, well below the lease. `safe_http` ends after 10 seconds, except during a DNS
+# lookup; a mail server that sends a byte now and then never times out.
 DELIVERY_SECONDS = 15
 TOO_SLOW = gettext_noop("It timed out.")
 # A stopping process lets deliveries in flight finish, but not for longer than a restart should take.
@@ -21,7 +21,7 @@ STOP_SECONDS = 1
 
 
 class DeliveryWorker:
-    """One for each process. A slow receiver delays only its own notices."""
+    """Sends the due notices; one for each process. A slow receiver delays only its own notices."""
 
     def __init__(self) -> None:
         self._in_flight: dict[asyncio.Task[None], outbox.Delivery] = {}
@@ -59,7 +59,7 @@ class DeliveryWorker:
 
 
 async def _in_own_thread(delivery: outbox.Delivery) -> Exception | None:
-    """Not in a pool: at exit Python would wait for its threads, however long a receiver takes."""
+    """Send in a new thread, not in a pool: at exit Python would wait for the pool's threads."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Exception | None] = loop.create_future()
 

@@ -5,7 +5,7 @@
        └──── later, if it failed ─────┘
     waiting ─ claim ─> cancelled: settled meanwhile, or the recipient may not or does not want to get it
 
-The promise is "at least once, always with the same id". An attempt is counted before it begins, so one that
+The guarantee is "at least once, always with the same id". An attempt is counted before it begins, so one that
 a killed process did not finish is known, and is repeated when its lease has expired. The receiver may get it
 twice then, and recognises it by its id (Message-ID, Idempotency-Key, the tag of a push).
 
@@ -46,15 +46,15 @@ logger = logging.getLogger(__name__)
 # Longer than any delivery takes: DNS lookup, connecting, ten seconds for the rest. After it the deliveries of
 # a killed process are repeated.
 LEASE = timedelta(seconds=30)
-# While all deliveries in flight are slow: how often to look for notices to other receivers.
+# How often to look for notices to other receivers while all deliveries in flight are slow.
 POLL_SECONDS = 2
 # Checked together, though fewer are sent at once: many are postponed because their users have a page open.
 CLAIM_BATCH = 200
-# A healthy receiver needs a tenth of it.
+# A delivery that takes longer marks its receiver as slow; a healthy one needs a tenth of it.
 SLOW_SECONDS = 3
-# Long enough to look into a complaint.
+# Notices are kept long enough to investigate a complaint.
 KEPT = timedelta(days=30)
-# Small transactions, so that other writers get their turn.
+# Small transactions, so that other writers do not wait long.
 DELETE_BATCH = 200
 # Deliveries in flight, each in a thread that waits for another server: per process, per host (many devices
 # share one push service), and for all unhealthy receivers together.
@@ -119,7 +119,7 @@ def _due(in_flight: Collection[Delivery]) -> QuerySet[Notice]:
 
 
 def _receivers_with(**condition: Any) -> Q:
-    """Notices whose receiver, of whichever channel, fulfils this."""
+    """Notices whose receiver, in any channel, fulfils this condition."""
     [(lookup, value)] = condition.items()
     fields = [channel.receiver_field for channel in CHANNELS.values() if channel.receiver_field]
     return reduce(or_, [Q(**{f"{field}__{lookup}": value}) for field in fields])
@@ -136,7 +136,7 @@ def _host(notice: Notice) -> Q:
 
 
 def _locked(due: QuerySet[Notice]) -> QuerySet[Notice]:
-    """With related rows; skips notices that another process is claiming."""
+    """These notices, locked and with related rows; skips those that another process is claiming."""
     related = [name for channel in CHANNELS.values() for name in channel.related]
     due = due.select_related("question__room", "question__answer", "user", *related)
     if connections[alias()].features.has_select_for_update_skip_locked:
@@ -180,7 +180,7 @@ def _update(notice: Notice, **fields: Any) -> None:
 
 
 def _languages(notices: list[Notice]) -> dict[Any, str]:
-    """Of the people who read these; what goes to a room has the language of the API."""
+    """The languages of the recipients, by user; notices to a room are in the language of the API."""
     people = {
         notice.user_id: notice.user
         for notice in notices
@@ -210,7 +210,7 @@ def _fail(problem: Exception) -> None:
 
 
 def send(delivery: Delivery) -> Exception | None:
-    """Send it; what went wrong, or None. Blocks as long as the receiver does, and uses no database."""
+    """Send it and return the error, or None. Blocks as long as the receiver does, and uses no database."""
     try:
         delivery.send()
     except Exception as problem:
@@ -225,7 +225,7 @@ def record(delivery: Delivery, problem: Exception | None) -> None:
 
 
 def send_due() -> int:
-    """Send all due notices, several at a time, and wait for the results; how many were attempted."""
+    """Send all due notices, several at a time, and wait for the results; returns how many were attempted."""
     count = 0
     with ThreadPoolExecutor(THREADS, thread_name_prefix="ask-bridge-notices") as pool:
         in_flight: dict[Future[Exception | None], Delivery] = {}
@@ -260,7 +260,7 @@ def forget_old() -> None:
 
 
 def send_again(notices: QuerySet[Notice]) -> int:
-    """Reset failed notices, so that they are attempted for another day; how many they were."""
+    """Reset failed notices, so that they are attempted for another day; returns how many."""
     now = timezone.now()
     fields = {"failed_at": None, "attempts": 0, "failures": 0, "due_at": now, "next_attempt_at": now}
     with writing():

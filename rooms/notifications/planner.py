@@ -27,13 +27,13 @@ from rooms.notifications.channels.channel import People, Recipient
 from rooms.notifications.channels.registry import CHANNELS, personal_channels
 from rooms.notifications.rules import Rules, rules_for
 from rooms.permissions import permissions
-from rooms.timeline.change_feed import News, changed, news_for
+from rooms.timeline.change_feed import RoomChanges, changed, changes_for
 
 logger = logging.getLogger(__name__)
 
 READER = "notices"
-# Older questions are not announced, even if no process ran for longer.
-NEWS_AGE = timedelta(days=1)
+# Questions that were asked or settled longer ago are not announced, even after a longer downtime.
+ANNOUNCED_WITHIN = timedelta(days=1)
 
 # Only what decides about recipients: the prompts are most of a question's size.
 READ_FIELDS = ("room_id", "status", "asked_at", "settled_at", "care", "escalates_at")
@@ -46,33 +46,33 @@ Kind = Notice.Kind
 
 def read() -> None:
     """Plan notices for all changes since the last call; any number of processes may run this at once."""
-    for news in news_for(READER):
+    for changes in changes_for(READER):
         try:
-            _read(news)
+            _read(changes)
         except DatabaseError:
             raise
-        except Exception:  # a portal's own permission rules may fail; other rooms must not suffer
-            logger.exception("Could not plan notifications of room %s; retrying soon", news.room.slug)
+        except Exception:  # a portal's own permission rules may fail; continue with the other rooms
+            logger.exception("Could not plan notifications of room %s; retrying soon", changes.room.slug)
 
 
-def _read(news: News) -> None:
+def _read(changes: RoomChanges) -> None:
     now = timezone.now()
-    questions = news.questions(CHANGED)
+    questions = changes.questions(CHANGED)
     for question in questions:
-        question.room = news.room
+        question.room = changes.room
     waiting = [question for question in questions if question.is_open]
     settled = [question for question in questions if not question.is_open]
-    asked = [question for question in waiting if question.asked_at > now - NEWS_AGE]
+    asked = [question for question in waiting if question.asked_at > now - ANNOUNCED_WITHIN]
     # An escalation is announced however long ago the question was asked.
     escalated = [question for question in waiting if question.was_escalated]
-    rows = [*_asked_rows(news.room, asked), *_escalated_rows(news.room, escalated)]
+    rows = [*_asked_rows(changes.room, asked), *_escalated_rows(changes.room, escalated)]
 
     def write() -> None:
         _insert(rows)
         if settled:
-            _settle(news.room, settled)
+            _settle(changes.room, settled)
 
-    news.take(write=write)
+    changes.commit(write=write)
 
 
 def _insert(rows: Iterable[Notice]) -> None:
@@ -84,13 +84,13 @@ def _insert(rows: Iterable[Notice]) -> None:
 
 
 def _asked_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    # Mostly all are announced already: a change such as an agent's reconnect must not query people.
+    # Usually all are announced already: a change such as an agent's reconnect must not query people.
     if new := _not_announced(questions, Kind.ASKED):
         yield from _rows(Kind.ASKED, room, new, _people_who_may_want(room))
 
 
 def _escalated_rows(room: Room, questions: list[Question]) -> Iterator[Notice]:
-    """For the managers of the room, at once."""
+    """Notices for the managers of the room, due at once."""
     if new := _not_announced(questions, Kind.ESCALATED):
         managers = {user.pk: user for user in permissions().managers(room)}
         yield from _rows(Kind.ESCALATED, room, new, managers)
@@ -149,7 +149,7 @@ def _users_who_may_want(room: Any) -> "QuerySet[Any]":
 
 
 def _members(room: Any) -> Q:
-    """Spares loading people outside of the room; `rules_for` decides exactly who may see it."""
+    """Avoids loading people outside of the room; `rules_for` decides exactly who may see it."""
     members = Q(pk__in=Membership.objects.filter(room=room).values("user"))
     try:
         get_user_model()._meta.get_field("is_superuser")
@@ -193,6 +193,6 @@ def _receivers() -> list[str]:
 def _is_settled_since(created_at: datetime | None, question: Question, now: datetime) -> bool:
     """Settled recently, and after the recipient was added."""
     settled_at = question.settled_at
-    if settled_at is None or settled_at <= now - NEWS_AGE:
+    if settled_at is None or settled_at <= now - ANNOUNCED_WITHIN:
         return False
     return created_at is None or created_at <= settled_at

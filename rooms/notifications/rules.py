@@ -56,7 +56,7 @@ class Rules:
 
 
 def rules_for(people: Mapping[Any, Any], rooms: Collection[Room]) -> Rules:
-    """Of these people, by primary key; inactive users see no room and so get nothing."""
+    """The rules of these people, by primary key; inactive users see no room and so get no notices."""
     active = {user_id: user for user_id, user in people.items() if user.is_active}
     of_people: dict[str, Any] = {"user__in": active}
     muted = Preferences.muted_rooms.through.objects.filter(preferences__in=active, room__in=rooms)

@@ -181,7 +181,7 @@ def _is_public(address: Address) -> bool:
 
 @contextmanager
 def _connected(parts: SplitResult, networks: str) -> Iterator[tuple[HTTPConnection, Event]]:
-    """A connection that is cut at the deadline of the whole request, and an event that tells if it was."""
+    """A connection that is cut at the deadline of the whole request, and an event that is set if it was."""
     connection = HTTPConnection(parts.hostname or "", _port(parts), timeout=TIMEOUT_SECONDS)
     connection.default_port = PORTS[parts.scheme]  # the Host header names only another port
     connection.auto_open = 0  # reconnecting would resolve the host again

@@ -25,7 +25,7 @@ Tried = dict[str, Any]
 
 
 def queue(rows: list[Notice]) -> Tried:
-    """Queue them; the page polls until their results are known."""
+    """Queue these test notices; the page polls until their results are known."""
     return in_words(outbox.queue_tests(rows))
 
 
@@ -67,6 +67,6 @@ def part(request: HttpRequest, outcome: Tried) -> HttpResponse:
 
 
 def too_many(request: HttpRequest, over: rate_limits.TooMany) -> HttpResponse:
-    """The same for a person who exceeds the rate limit."""
+    """The response to a person who exceeds the rate limit."""
     outcome = {"problem": f"{too_many_in_words(over)}."}
     return retry_later(render(request, "ask_bridge/_tried.html", {"tried": outcome}, status=429), over)

@@ -36,7 +36,7 @@ class Filled:
 
 
 def read(request: HttpRequest, rooms: list[Room]) -> Filled:
-    """An unknown value leaves the setting as it was; quiet hours need two times, or none."""
+    """Read the form. An unknown value leaves the setting as it was; quiet hours need two times, or none."""
     chosen = rules.preferences_of(request.user)
     for name in _names():
         setattr(chosen, name, _minutes(request.POST.get(name), getattr(chosen, name)))
@@ -66,7 +66,7 @@ def save(filled: Filled) -> None:
 
 
 def _names() -> list[str]:
-    """Of channels with a delay: columns of `NoticePreferences` and `NoticeRule`, and fields of the form."""
+    """The channels with a delay: columns of `NoticePreferences` and `NoticeRule`, and fields of the form."""
     return [channel.name for channel in personal_channels()]
 
 
@@ -79,7 +79,7 @@ def _room_rules(request: HttpRequest, rooms: list[Room]) -> list[NoticeRule]:
         NoticeRule(
             user_id=user_id,
             room=by_slug[slug],
-            # AS_ELSEWHERE is not on offer, so it becomes None.
+            # AS_ELSEWHERE is not one of `rules.MINUTES`, so it becomes None.
             **{name: _minutes(value, None) for name, value in zip(_names(), values, strict=True)},
         )
         for slug, *values in zip(*columns, strict=False)
@@ -145,7 +145,7 @@ def in_words(minutes: int) -> str:
 
 
 def change_devices(request: HttpRequest) -> str:
-    """Add this browser, or remove the named device; returns an error sentence, or nothing."""
+    """Add this browser, or remove the named device; returns an error sentence, or an empty text."""
     if "remove" in request.POST:
         number = request.POST["remove"]
         own = PushSubscription.objects.filter(user=request.user.pk)

@@ -88,7 +88,7 @@ def try_out(request: HttpRequest, room: str) -> HttpResponse:
 
 @form
 def switch(request: HttpRequest, room: str) -> HttpResponse:
-    """The form names the new state, so that pressing the button twice does not undo it."""
+    """Enable or disable. The form names the new state, so that pressing the button twice does not undo it."""
     webhook = _own_webhook(request, _own_room(request, room))
     webhooks.switch(webhook, request.user, is_enabled=request.POST.get("enabled") == "on")
     return redirect("ask_bridge:webhooks", room)

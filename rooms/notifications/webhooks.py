@@ -71,18 +71,18 @@ def url_and_secret(webhook: Webhook) -> tuple[str, str]:
 
 @writing()
 def relock_all() -> tuple[int, int]:
-    """Encrypt all addresses and secrets with the present SECRET_KEY; how many succeeded, how many failed."""
-    renewed = lost = 0
+    """Encrypt all with the current SECRET_KEY; returns how many webhooks succeeded, and how many failed."""
+    renewed = failed = 0
     for webhook in Webhook.objects.select_for_update():
         try:
             webhook.locked_address = re_encrypt(PURPOSE, webhook.locked_address)
             webhook.locked_secret = re_encrypt(PURPOSE, webhook.locked_secret)
         except CannotDecrypt:
-            lost += 1
+            failed += 1
             continue
         webhook.save(update_fields=["locked_address", "locked_secret"])
         renewed += 1
-    return renewed, lost
+    return renewed, failed
 
 
 def last_attempted(webhook: Webhook) -> Notice | None:

@@ -23,7 +23,7 @@ from rooms.contract.payload import parse_ask
 from rooms.models import CLOSE_AFTER_CHOICES, AgentKey, Room
 from rooms.web import base_context, form, page, retry_later, too_many_in_words
 
-# A test question is for the next minutes; it must not stay among the open ones.
+# A test question is answered within minutes; after that it must not stay among the open ones.
 TEST_QUESTION_SECONDS = 15 * 60
 
 

@@ -12,7 +12,7 @@ from rooms.models import Question
 from rooms.pages.open_cards import number_in, open_cards
 from rooms.web import base_context, form, page
 
-# Questions closed by one click at most: each is a transaction, and the request must not take too long.
+# The most questions that one click closes: each is a transaction, and the request must not take too long.
 CLOSE_LIMIT = 500
 
 

@@ -9,7 +9,7 @@ from rooms.access import locks
 from rooms.models import QuestionQuerySet
 from rooms.rendering import cards
 
-# Open cards that a page shows at first, more than a person reads at once; and at most, on demand.
+# The number of open cards that a page shows at first (more than a person reads at once), and at most.
 OPEN_CARDS = 100
 MOST_OPEN_CARDS = 1_000
 

@@ -122,14 +122,14 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
 
 
 def _decided(request: HttpRequest, question: Question) -> HttpResponse:
-    """The card after a decision: settled, or still open because of more votes or the undo period."""
+    """The card after a decision: settled, or still open because votes are missing or it can be undone."""
     if not question.is_open:
         hub.yield_to_agents(question)
     if is_htmx(request):
         return HttpResponse(cards.render_card(question, request.user.pk))
-    address = redirect("ask_bridge:question", question.room.slug, question.pk)
-    address.status_code = 303
-    return address
+    response = redirect("ask_bridge:question", question.room.slug, question.pk)
+    response.status_code = 303
+    return response
 
 
 def _not_sent(

@@ -1,1 +1,1 @@
-"""What is stored about people beside their accounts: presence and preferences."""
+"""Data about people beside their accounts: presence and page preferences."""

@@ -1,4 +1,4 @@
-"""Preferences of each person for the pages; defaults, and no row, before they save any."""
+"""Page preferences of each person; before the first save there are defaults, and no row."""
 
 from collections.abc import Collection
 

@@ -131,7 +131,7 @@ class Card:
 
     @property
     def state(self) -> str:
-        """The status of the question, or "held" during the undo period."""
+        """The status of the question, or "held" during the undo window."""
         return "held" if self.question.is_held else self.question.status
 
     @cached_property
@@ -160,7 +160,7 @@ class Card:
 
     @cached_property
     def answer(self) -> Answer | None:
-        """The answer; during the undo period an unsaved one."""
+        """The answer; during the undo window an unsaved one."""
         deciding = self.question.decided_by if self.question.is_held else []
         if not deciding:
             return self.question.answer_or_none
@@ -386,7 +386,7 @@ def _is_mine(question: Question, user_id: Any) -> bool:
 
 
 def answerer_of(question: Question) -> str | None:
-    """The id of the person who answered, as text; during the undo period of the person who decided."""
+    """The id of the person who answered, as text; during the undo window of the person who decided."""
     if question.is_held:
         return question.decided_by[-1]["user_id"]
     answer = question.answer_or_none

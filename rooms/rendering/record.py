@@ -57,7 +57,7 @@ class Record:
 
     @property
     def votes(self) -> list[CastVote]:
-        """In the order in which they were cast; none where one person decides."""
+        """The votes in the order in which they were cast; none where one person decides."""
         question = self.card.question
         if self.card.care is None or self.card.care.votes is None:
             return []

@@ -1,6 +1,6 @@
 """The timeline of a room: questions, answers, endings and messages in the order of their commits.
 
-`entries` reads it for pages and agents, `change_feed` follows it in the background from bookmarks.
+`entries` reads it for pages and agents, `change_feed` for background readers, each from its bookmark.
 """
 
 from rooms.timeline.entries import (

@@ -1,9 +1,9 @@
 """Change feed of all rooms for background readers: history, memory, notifications.
 
 A reader has a bookmark in each room. It reads the questions that changed after it, as they are now, and moves
-the bookmark in the transaction that writes its results: so each change is taken once, however many processes
-read, and also if one is killed. Only similar answers are written after that transaction, as a help.
-Asking and answering do not wait for readers.
+the bookmark in the transaction that writes its results. So each change is processed once, even if several
+processes read or one of them is killed. Only similar answers are written after that transaction: losing one
+does no harm. Asking and answering do not wait for readers.
 """
 
 import time
@@ -21,13 +21,13 @@ from rooms.models import Bookmark, Question, QuestionQuerySet, Room
 # Few enough that a click does not wait long for the write lock.
 BATCH = 100
 # A pause between two rooms: it releases the GIL, so that threads that serve a click can run.
-STEP_ASIDE_SECONDS = 0.002
+YIELD_SECONDS = 0.002
 
 MOVE = Update(lambda id, read_from: Bookmark.objects.filter(pk=id, revision=read_from), "revision")
 
 
 @dataclass(frozen=True)
-class News:
+class RoomChanges:
     """The changes of one room since the bookmark of a reader."""
 
     room: Room
@@ -36,7 +36,7 @@ class News:
     _bookmark_id: int
 
     @property
-    def is_cut(self) -> bool:
+    def has_more(self) -> bool:
         """Whether there are more changes than one batch."""
         return self._read_to < self.room.revision
 
@@ -52,7 +52,7 @@ class News:
         )
         return asked.open().order_by("position")
 
-    def take(self, up_to: int | None = None, write: Callable[[], None] = lambda: None) -> bool:
+    def commit(self, up_to: int | None = None, write: Callable[[], None] = lambda: None) -> bool:
         """Move the bookmark and `write` in one transaction; False if another process moved it before."""
         with writing():
             moved = MOVE.run(
@@ -69,12 +69,12 @@ class News:
 
 
 def changed(room: Any, after: Any, to: Any) -> QuestionQuerySet:
-    """Questions of a room whose last change lies between these revisions, oldest change first."""
+    """Questions of a room whose last change is between these revisions, oldest change first."""
     changed = Question.objects.filter(room=room, revision__gt=after, revision__lte=to)
     return changed.order_by("revision")
 
 
-def news_for(reader: str) -> Iterator[News]:
+def changes_for(reader: str) -> Iterator[RoomChanges]:
     """The changes for this reader: at most one batch for each room that has any."""
     behind = Room.objects.annotate(
         mark=FilteredRelation("bookmarks", condition=Q(bookmarks__reader=reader)),
@@ -88,10 +88,10 @@ def news_for(reader: str) -> Iterator[News]:
                 bookmark, _ = Bookmark.objects.get_or_create(reader=reader, room=room)
             bookmark_id, read_from = bookmark.pk, bookmark.revision
         # Up to the revision at which the room was read; later changes are in the next batch.
-        news = News(room, read_from, room.revision, bookmark_id)
+        changes = RoomChanges(room, read_from, room.revision, bookmark_id)
         if room.revision - read_from > BATCH:
             new = changed(room, read_from, room.revision)
             last_of_batch = new.values_list("revision", flat=True)[BATCH - 1 : BATCH]
-            news = replace(news, _read_to=next(iter(last_of_batch), room.revision))
-        yield news
-        time.sleep(STEP_ASIDE_SECONDS)
+            changes = replace(changes, _read_to=next(iter(last_of_batch), room.revision))
+        yield changes
+        time.sleep(YIELD_SECONDS)

@@ -15,7 +15,7 @@ from rooms.history import earlier_answers, similar, writer
 from rooms.history.similar import MIN_SIMILARITY, Fingerprint
 from rooms.live import events
 from rooms.models import Answer, Question, Room
-from rooms.timeline.change_feed import news_for
+from rooms.timeline.change_feed import changes_for
 
 ALIKES = [
     ("Delete the file src/old_api.py?", "Delete the file src/new_handlers.py?"),
@@ -188,9 +188,9 @@ def test_a_question_that_changes_while_it_is_looked_at_is_recalled_all_the_same(
     decide("Delete `old.py`?")
     earlier_answers.catch_up()
     question = ask(room, "Delete `new.py`?")
-    (news,) = news_for(earlier_answers.READER)
+    (changes,) = changes_for(earlier_answers.READER)
     lifecycle.wait_started(question.pk)
-    assert list(news.asked) == [question]
+    assert list(changes.asked) == [question]
 
 
 def test_a_round_that_runs_out_of_time_goes_on_where_it_was(

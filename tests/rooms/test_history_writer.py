@@ -19,7 +19,7 @@ from rooms.history import writer
 from rooms.history.index import IDS_PER_MICROSECOND
 from rooms.management import demo
 from rooms.models import Answer, Bookmark, HistoryEntry, Question, Room
-from rooms.timeline.change_feed import News, news_for
+from rooms.timeline.change_feed import RoomChanges, changes_for
 
 
 def answer(question: Question, user: Any, label: str = "SQLite", **choice: Any) -> Question:
@@ -212,15 +212,15 @@ def test_what_another_process_did_not_know_of_is_taken_after_it(
     ask: Callable[..., Question], ana: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(ask(), ana)
-    (older,) = writer.news_for(writer.READER)
+    (older,) = writer.changes_for(writer.READER)
     answer(ask(), ana)
 
-    def overtaken(reader: str) -> Iterator[News]:
-        for news in news_for(reader):
-            older.take()
-            yield news
+    def overtaken(reader: str) -> Iterator[RoomChanges]:
+        for changes in changes_for(reader):
+            older.commit()
+            yield changes
 
-    monkeypatch.setattr(writer, "news_for", overtaken)
+    monkeypatch.setattr(writer, "changes_for", overtaken)
     writer.catch_up()
     assert HistoryEntry.objects.count() == 1  # what it knew of was for it to write
 
@@ -231,13 +231,13 @@ def test_a_round_looks_once_however_much_comes_meanwhile(
     ask()
     looks = []
 
-    def news_while_others_ask(reader: str) -> Iterator[News]:
+    def changes_while_others_ask(reader: str) -> Iterator[RoomChanges]:
         looks.append(reader)
-        for news in news_for(reader):
-            yield news
+        for changes in changes_for(reader):
+            yield changes
             ask()
 
-    monkeypatch.setattr(writer, "news_for", news_while_others_ask)
+    monkeypatch.setattr(writer, "changes_for", changes_while_others_ask)
     writer.catch_up(10)
     assert len(looks) == 1
 

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from bridge import env, preflight
 from bridge.first_run import prepare_empty_site
 
-# Addresses that stand for all of this machine, and the one that its own browser opens.
+# Wildcard addresses, and for each the address that a browser on this machine opens.
 ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 

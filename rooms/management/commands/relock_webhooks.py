@@ -9,7 +9,7 @@ from rooms.notifications import webhooks
 
 
 class Command(BaseCommand):
-    """Can be run at any time, and again."""
+    """Can be run at any time, also repeatedly."""
 
     help = (
         "Encrypt the addresses and secrets of all webhooks with the present SECRET_KEY, so that they can be "

@@ -109,23 +109,23 @@ def findings_of(
         yield row, list(check(row, entries[str(getattr(row, subject))], began))
 
 
-# ---- what should be there --------------------------------------------------------------------------------
+# ---- expected entries of each row ------------------------------------------------------------------------
 
 
 def check_question(question: Question, entries: list[AuditEntry], began: datetime | None) -> Iterator[str]:
     asked = [entry for entry in entries if entry.action == Action.ASKED]
     if len(asked) != 1 and (asked or not is_older(question.asked_at, began)):
         yield f"Question {question.pk} has {len(asked)} entries that it was asked, not 1."
-    said = [(entry.action, entry.actor) for entry in entries if entry.action in SETTLING]
-    if not said and is_older(question.settled_at, began):
+    recorded = [(entry.action, entry.actor) for entry in entries if entry.action in SETTLING]
+    if not recorded and is_older(question.settled_at, began):
         return
     answer = question.answer_or_none
     if answer is None or answer.via != Answer.Via.WEB:
         # The question then has no user name to compare with: the actor may be any agent key or admin.
-        said = [(action, "") for action, _ in said]
+        recorded = [(action, "") for action, _ in recorded]
     expected = [] if question.is_open else [outcome(question, answer)]
-    if said != expected:
-        state, entry = in_words(expected) or "open", in_words(said) or "nothing"
+    if recorded != expected:
+        state, entry = in_words(expected) or "open", in_words(recorded) or "nothing"
         yield f"Question {question.pk} is {state}; its entries say: {entry}."
     else:
         yield from check_content(question, entries)
@@ -139,9 +139,9 @@ def check_content(question: Question, entries: list[AuditEntry]) -> Iterator[str
         found = [entry for entry in entries if entry.action in actions and entry.content]
         return found[-1] if found else None
 
-    def differs(entry: AuditEntry | None, said: str) -> bool:
+    def differs(entry: AuditEntry | None, content: str) -> bool:
         # A changed entry is reported separately, and proves nothing about the question.
-        return entry is not None and not audit.is_content(said, entry.content) and is_intact(entry)
+        return entry is not None and not audit.is_content(content, entry.content) and is_intact(entry)
 
     asked, voted, settled = last({Action.ASKED}), last(TURNING), last(SETTLING)
     if differs(asked, audit.asked_content(question)):
@@ -177,13 +177,13 @@ def check_key(key: AgentKey, entries: list[AuditEntry], began: datetime | None) 
 
 
 def check_member(membership: Membership, entries: list[AuditEntry], began: datetime | None) -> Iterator[str]:
-    said = [
+    roles = [
         entry.details.get("role")
         for entry in entries
         if entry.action in MEMBERS and entry.details.get("membership") == membership.pk
     ]
-    if said[-1:] != [membership.role] and (said or not is_older(membership.joined_at, began)):
-        user, last = membership.user.get_username(), said[-1] if said else "nothing"
+    if roles[-1:] != [membership.role] and (roles or not is_older(membership.joined_at, began)):
+        user, last = membership.user.get_username(), roles[-1] if roles else "nothing"
         yield f"{user} is {membership.role} of {membership.room.slug}; the last entry says: {last}."
 
 
@@ -194,13 +194,13 @@ def is_older(at: datetime | None, began: datetime | None) -> bool:
 def missing_questions(entries: list[AuditEntry]) -> Iterator[str]:
     """Questions that are missing, although no entry says that they or their room were deleted."""
     asked = {entry.subject: entry for entry in entries if entry.action == Action.ASKED and entry.content}
-    gone = set(asked) - set(Question.objects.filter(pk__in=asked).values_list("pk", flat=True))
-    if not gone:
+    missing = set(asked) - set(Question.objects.filter(pk__in=asked).values_list("pk", flat=True))
+    if not missing:
         return
-    deleted = AuditEntry.objects.filter(action=Action.QUESTION_DELETED, subject__in=gone)
-    gone -= {entry.subject for entry in deleted if is_intact(entry)}
-    rooms = set(Room.objects.filter(pk__in={asked[pk].chain for pk in gone}).values_list("pk", flat=True))
-    for pk in sorted(gone):
+    deleted = AuditEntry.objects.filter(action=Action.QUESTION_DELETED, subject__in=missing)
+    missing -= {entry.subject for entry in deleted if is_intact(entry)}
+    rooms = set(Room.objects.filter(pk__in={asked[pk].chain for pk in missing}).values_list("pk", flat=True))
+    for pk in sorted(missing):
         if asked[pk].chain in rooms:
             yield f"Question {pk} of room {asked[pk].room} is missing; no entry says that it was deleted."
 

@@ -30,11 +30,11 @@ class Recipient:
     key: Any
     # What a notice to it stores beside its target: foreign keys of `Notice`.
     fields: Mapping[str, Any] = field(default_factory=dict)
-    # Whose notification rules apply; None if it belongs to a room.
+    # The user whose notification rules apply; None if it belongs to a room.
     user_id: Any = None
-    # It gets no notice of a question that was asked before.
+    # It gets no notices of questions that were asked before this time.
     created_at: datetime | None = None
-    # After the ask; only for one without a user, because people have rules.
+    # Time between the ask and the notice; only without a user, because people have rules for it.
     delay_minutes: int = 0
 
     def notice(self, kind: Notice.Kind, question: Question | None, due_at: datetime) -> Notice:
@@ -64,7 +64,7 @@ class Channel(ABC):
 
     @abstractmethod
     def recipients(self, room: Room, people: People) -> Iterable[Recipient]:
-        """All that get notices of questions in this room; `people` are members who may want some."""
+        """All recipients of notices about questions in this room; `people` are users who may want some."""
 
     @abstractmethod
     def send_later(self, notice: Notice, content: Content) -> Callable[[], None]:
@@ -87,7 +87,7 @@ class Channel(ABC):
         return None
 
     def recipients_of_outcomes_only(self, room: Room) -> Iterable[Recipient]:
-        """Those that want to know how questions end, but not that they are asked."""
+        """Recipients that get notices when questions are settled, but not when they are asked."""
         return ()
 
     def wants_outcomes_only(self, notice: Notice) -> bool:
@@ -119,7 +119,7 @@ class PersonalChannel(Channel):
 
     @abstractmethod
     def users_who_may_want(self, room: Any) -> Q:
-        """A condition on users that spares reading all members; the rules decide exactly."""
+        """A condition on users that avoids reading all members; the rules decide exactly."""
 
     @abstractmethod
     def recipients_of(self, people: People) -> Iterable[Recipient]:

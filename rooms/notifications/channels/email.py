@@ -24,7 +24,7 @@ from rooms.notifications.content import Content
 
 # The backend that drops all mails: the site's default without EMAIL_URL.
 DUMMY = "django.core.mail.backends.dummy.EmailBackend"
-# For each read from the mail server. Without EMAIL_TIMEOUT Django would wait for ever.
+# For each read from the mail server. Without EMAIL_TIMEOUT Django has no limit.
 TIMEOUT_SECONDS = 10
 
 
@@ -64,12 +64,12 @@ def address_of(user: Any) -> str:
 
 
 def is_configured() -> bool:
-    """Whether the site can send mails, and knows the origin for their links."""
+    """Whether a mail backend and the origin for links are set."""
     return settings.EMAIL_BACKEND != DUMMY and bool(setting("ORIGIN"))
 
 
 def mail_to(address: str, notice_id: str, content: Content) -> EmailMultiAlternatives:
-    """In the active language."""
+    """The mail, in the active language."""
     settings_address = setting("ORIGIN") + reverse("ask_bridge:settings")
     context = {"content": content, "settings_address": settings_address}
     host = urlsplit(setting("ORIGIN")).hostname or "localhost"
@@ -115,7 +115,7 @@ def send(mail: EmailMultiAlternatives) -> None:
 
 
 def _problem(code: int, said: Any) -> Exception:
-    """Codes from 500 on are permanent failures."""
+    """The exception for a reply of the mail server: codes from 500 on are permanent failures."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
     sentence = gettext("The mail server replied %(code)s: %(said)s") % {"code": code, "said": text}
     return safe_http.Refused(sentence) if code >= 500 else safe_http.Unreachable(sentence)

@@ -51,7 +51,7 @@ class PushChannel(PersonalChannel):
         return [recipient(device) for device in PushSubscription.objects.filter(user__in=people)]
 
     def has_recipient(self, notice: Notice) -> bool:
-        """False also after another person has signed in with the browser."""
+        """Also False after another person has signed in with the browser."""
         return notice.subscription is not None and notice.subscription.user_id == notice.user_id
 
     def recipient_of_outcome(self, notice: Notice) -> Recipient | None:

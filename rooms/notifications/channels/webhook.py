@@ -24,7 +24,7 @@ from rooms.notifications.channels.channel import NO_RECEIVER, Channel, People, R
 from rooms.notifications.content import Content
 from rooms.notifications.webhooks import url_and_secret
 
-# Of ntfy, from 1 to 5: an escalation rings, an answer is shown silently.
+# Priorities of ntfy, from 1 to 5: an escalation rings, an answer is shown silently.
 PRIORITIES = {Notice.Kind.ESCALATED: 5, Notice.Kind.SETTLED: 2}
 TAGS = {Notice.Kind.ESCALATED: "rotating_light", Notice.Kind.SETTLED: "white_check_mark"}
 
