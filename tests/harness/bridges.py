@@ -107,7 +107,7 @@ class Bridge:
     def set_care(self, agent: Agent, care: dict[str, Any]) -> None:
         """Set the care of the agent's room: it holds for each new question."""
         script = (
-            "from rooms.care import Care; from rooms.models import Room; "
+            "from rooms.contract.care import Care; from rooms.models import Room; "
             f"Room.objects.filter(slug={agent.room!r}).update(care=Care(**{care!r}).model_dump())"
         )
         self._run(script)
