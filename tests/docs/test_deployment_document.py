@@ -104,7 +104,7 @@ def test_document_has_the_words_of_the_labels(db: None) -> None:
 
 
 def test_document_has_the_fields_of_a_json_line() -> None:
-    record = logging.LogRecord("rooms.hub", logging.ERROR, "", 1, "It failed", None, None)
+    record = logging.LogRecord("rooms.live.hub", logging.ERROR, "", 1, "It failed", None, None)
     told = DOCUMENT.partition("With `LOG_FORMAT=json`")[2].partition("\n\n")[0]
     for field in json.loads(logs.JsonLine().format(record)):
         assert f"`{field}`" in told

@@ -30,7 +30,7 @@ def fail(site: Site, data: Path, request_id: str) -> Reply:
 
 
 def record(message: str, **fields: Any) -> logging.LogRecord:
-    made = logging.LogRecord("rooms.hub", logging.WARNING, __file__, 1, message, None, None)
+    made = logging.LogRecord("rooms.live.hub", logging.WARNING, __file__, 1, message, None, None)
     made.__dict__.update(fields)
     return made
 
@@ -41,7 +41,7 @@ def test_a_line_names_the_request_of_the_proxy(serve: Serve, tmp_path: Path) -> 
     assert fail(site, tmp_path / "data", REQUEST_ID).status == 503
     _, errors = site.stop()
     lines = [line for line in errors.splitlines() if "/api/v1/rooms/lobby/questions" in line]
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ERROR rooms\.endpoint: GET /api/", lines[0])
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ERROR rooms\.api\.endpoint: GET /api/", lines[0])
     # Django has one of its own to say about every 5xx.
     assert all(line.endswith(f" [request {REQUEST_ID}]") for line in lines)
     assert "abk_" not in errors
@@ -55,7 +55,7 @@ def test_json_lines_are_json_and_name_the_request(serve: Serve, tmp_path: Path) 
     lines = [json.loads(line) for line in errors.splitlines()]
     told, _ = [line for line in lines if line.get("request_id")]
     assert set(told) == {"time", "level", "logger", "message", "request_id"}
-    assert (told["level"], told["logger"], told["request_id"]) == ("ERROR", "rooms.endpoint", REQUEST_ID)
+    assert (told["level"], told["logger"], told["request_id"]) == ("ERROR", "rooms.api.endpoint", REQUEST_ID)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", told["time"])
     assert "abk_" not in errors
 
@@ -76,7 +76,9 @@ def test_a_hook_envelope_that_is_not_understood_is_one_line(serve: Serve) -> Non
     lines = errors.splitlines()
     assert len(lines) == 2
     for line in lines:
-        assert "WARNING rooms.hooks: A hook envelope for the room lobby was not understood: " in line
+        assert (
+            "WARNING rooms.live.claude_code: A hook envelope for the room lobby was not understood: " in line
+        )
 
 
 def test_an_exception_stays_on_its_line() -> None:
