@@ -18,6 +18,7 @@ class Proxy:
         self._lock = Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._sockets: list[socket.socket] = []
+        self._is_closed = False
         self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._server.getsockname()[1]
         self._thread = Thread(target=self._accept, daemon=True)
@@ -51,6 +52,8 @@ class Proxy:
         self._state = "passing"
 
     def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
         for end in (self._server, *self._sockets):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -60,8 +63,17 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = self._server.accept()
-                self._sockets.append(client)
+                self._keep(client)
                 Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _keep(self, end: socket.socket) -> None:
+        """Remember a socket for `close`; one that comes after it is closed here."""
+        with self._lock:
+            if not self._is_closed:
+                self._sockets.append(end)
+                return
+        end.close()
+        raise OSError("the proxy is closed")
 
     def _serve(self, client: socket.socket) -> None:
         with suppress(OSError):
@@ -81,7 +93,7 @@ class Proxy:
         except ConnectionRefusedError:
             self._turn_away(client)
             return
-        self._sockets.append(pair[1])
+        self._keep(pair[1])
         with self._lock:
             if self._state == "passing":
                 self._pairs.append(pair)
