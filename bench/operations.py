@@ -156,5 +156,5 @@ class Operations:
         Question.objects.filter(pk=left.pk).update(waiting_until=past)
 
     def _look_again(self) -> None:
-        hub._settled_among(self.open_ids)
-        hub._revisions_of(self.room_ids)
+        hub.settled_among(self.open_ids)
+        hub.revisions_of(self.room_ids)

@@ -14,13 +14,12 @@ from typing import Any, cast
 from django.core import signals
 from django.core.handlers.asgi import ASGIRequest, get_script_prefix
 from django.core.handlers.base import BaseHandler
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.urls import ResolverMatch, set_script_prefix
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.urls import set_script_prefix
 
 from bridge.password_queue import REFUSED, PasswordQueue, hashes_password
 from rooms.db.pool import ThreadPool
-from rooms.live.exchange import Receive, Send
-from rooms.live.routing import match_of
+from rooms.live.routing import Receive, Send
 
 # A request takes milliseconds, and more threads would only compete for the GIL. Further requests queue.
 THREADS = 8
@@ -35,11 +34,6 @@ class PooledHandler(BaseHandler):
         self._threads = ThreadPool(THREADS, "site")
         self._password_queue = PasswordQueue()
 
-    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
-        """Reuse the match that `rooms.live` found: no middleware of the site changes `request.urlconf`."""
-        request.resolver_match = match_of(request)
-        return request.resolver_match or super().resolve_request(request)
-
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await _read_body(receive)
         if body is None:
@@ -47,7 +41,7 @@ class PooledHandler(BaseHandler):
         loop = asyncio.get_running_loop()
 
         def send_from_thread(message: dict[str, Any]) -> None:
-            asyncio.run_coroutine_threadsafe(send(message), loop).result()
+            asyncio.run_coroutine_threadsafe(_send(send, message), loop).result()
 
         run = self._threads.run
         if hashes_password(scope):
@@ -55,6 +49,7 @@ class PooledHandler(BaseHandler):
                 scope[REFUSED] = True  # GuessLimitMiddleware replies instead of the view
             else:
                 run = self._password_queue.run
+        set_script_prefix(get_script_prefix(scope))
         # In a copy of the context: log lines have the request's id, and its language ends with the request.
         messages = await run(copy_context().run, self._respond, scope, body, send_from_thread)
         for message in messages:
@@ -64,7 +59,6 @@ class PooledHandler(BaseHandler):
         self, scope: dict[str, Any], body: bytes, send_from_thread: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
         """Return the ASGI messages of the response; a streaming one sends all but the last itself."""
-        set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request = ASGIRequest(scope, BytesIO(body))
         response = self.get_response(request)
@@ -97,6 +91,11 @@ async def _read_body(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return b"".join(parts)
+
+
+async def _send(send: Send, message: dict[str, Any]) -> None:
+    """As a coroutine: servers may return any awaitable."""
+    await send(message)
 
 
 def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # logging is configured before `rooms` can be imported
-    from rooms.live.exchange import Application, Receive, Scope, Send
+    from rooms.live.routing import Application, Receive, Scope, Send
 
 # The proxy's id of the request, which connects the proxy's log with this one.
 REQUEST_ID_HEADER = b"x-request-id"

@@ -1,4 +1,4 @@
-"""Middleware of the site: agent requests, missing slashes, login limits."""
+"""Middleware of the site: agent requests, login limits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +6,14 @@ from typing import Any
 from csp.utils import build_policy
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
-from django.middleware.common import CommonMiddleware
 from django.shortcuts import render
+from django.urls import resolve
 
 from bridge import password_queue
 from bridge.login import PAUSE_SECONDS, TooManyGuesses
-from rooms.live.routing import match_of
+
+# Every path below it has a view: `rooms.urls` is included at the root of the site.
+API_PATH = "/api/"
 
 
 class AgentRequestMiddleware:
@@ -26,21 +28,16 @@ class AgentRequestMiddleware:
         self._policy = build_policy()
 
     def __call__(self, request: ASGIRequest) -> HttpResponse:
-        match = match_of(request)
-        if match is None or not getattr(match.func, "is_for_agents", False):
+        if not request.path_info.startswith(API_PATH):
+            return self.get_response(request)
+        match = resolve(request.path_info)
+        if not getattr(match.func, "is_for_agents", False):
             return self.get_response(request)
         request.resolver_match = match
         response: HttpResponse = match.func(request, **match.kwargs)
         response.headers["Content-Security-Policy"] = self._policy
         response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
-
-
-class AppendSlashMiddleware(CommonMiddleware):
-    """Django's CommonMiddleware, without a second URL lookup for paths that `rooms.live` has resolved."""
-
-    def should_redirect_with_slash(self, request: HttpRequest) -> bool:
-        return match_of(request) is None and super().should_redirect_with_slash(request)
 
 
 class GuessLimitMiddleware:

@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 from rooms.db.pool import ThreadPool
-from rooms.live.routing import MATCH
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -65,7 +64,7 @@ class PasswordQueue:
 
 def hashes_password(scope: dict[str, Any]) -> bool:
     """Whether a request submits one of the forms with a password."""
-    if MATCH in scope or scope["method"] in SAFE_METHODS:  # MATCH: already resolved to a view of `rooms`
+    if scope["method"] in SAFE_METHODS:
         return False
     try:
         match = resolve(scope["path"].removeprefix(get_script_prefix(scope)))

@@ -78,6 +78,7 @@ LOGOUT_REDIRECT_URL = "login"
 INSTALLED_APPS = [
     "rooms.apps.RoomsConfig",
     "bridge",
+    "channels",
     "django_htmx",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -96,7 +97,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "bridge.middleware.AppendSlashMiddleware",
+    "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

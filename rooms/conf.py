@@ -24,6 +24,9 @@ DEFAULTS: dict[str, Any] = {
     "LISTENERS_PER_KEY": 100,
     # Per process. A browser has one stream for all its tabs; the limit bounds what a script can keep open.
     "STREAMS_PER_PERSON": 4_000,
+    # Open streams go through the portal's middleware again after this time, in case it no longer lets the
+    # person in. Their session and their rooms are checked every ten seconds besides.
+    "READMIT_SECONDS": 180,
     # The threads that query the database for waits and streams. A job takes about a millisecond, so a few
     # threads serve thousands of open connections. Each may hold one database connection.
     "DATABASE_THREADS": 4,

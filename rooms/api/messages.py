@@ -8,12 +8,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from rooms import access, lifecycle, serializers, timeline
 from rooms.access import rate_limits
+from rooms.access.admission import admission_of
 from rooms.api.endpoint import (
     endpoint,
     page_limit,
     read_json,
     refuse_constant,
+    wait_seconds,
 )
+from rooms.api.grants import ListenGrant
 from rooms.api.questions import _answer_for, ask_within_rate
 from rooms.contract import problems
 from rooms.contract.payload import NewMessage, ResponseContent
@@ -24,27 +27,41 @@ from rooms.models import AgentKey
 
 
 def list_messages(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
-    page, results = messages_page(request, key, room)
-    if "wait" in request.GET:
-        lifecycle.renew_leases(lifecycle.asked_with(key.pk))  # a wait of zero seconds renews the leases
-    lifecycle.deliver_all(results)
-    return JsonResponse(page)
-
-
-def messages_page(
-    request: HttpRequest, key: AgentKey, room: str
-) -> tuple[serializers.MessageList, list[str]]:
-    """One page of the timeline, and the ids of this key's questions whose results are on it."""
     own_room = access.room_of_key(key, room)
     after = request.GET.get("after")
     position = timeline.position_of(own_room, after) if after else 0
     limit = page_limit(request)
-    entries = timeline.entries_after(own_room, position, limit + 1)
+    if "wait" in request.GET:
+        seconds = wait_seconds(request)
+        if admission := admission_of(request):
+            return admission.admit(ListenGrant(key, position, limit, seconds))
+        lifecycle.renew_leases(lifecycle.asked_with(key.pk))  # a wait of zero seconds renews the leases
+    page, results = messages_page(key, position, limit)
+    lifecycle.deliver_all(results)
+    return JsonResponse(page)
+
+
+def messages_page(key: AgentKey, position: int, limit: int) -> tuple[serializers.MessageList, list[str]]:
+    """One page of the timeline, and the ids of this key's questions whose results are on it."""
+    entries = timeline.entries_after(key.room, position, limit + 1)
     page: serializers.MessageList = {
         "messages": [serializers.message_object(entry) for entry in entries[:limit]],
         "next": entries[limit - 1].pk if len(entries) > limit else None,
     }
     return page, timeline.results_for(key.pk, entries[:limit])
+
+
+def open_events(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    """The event stream of the room; under WSGI a page of the same entries."""
+    own_room = access.room_of_key(key, room)
+    admission = admission_of(request)
+    if admission is None:
+        return list_messages(request, key, room)
+    named = request.headers.get("Last-Event-ID") or request.GET.get("after")
+    cursor, position = (
+        (named, timeline.position_of(own_room, named)) if named else timeline.last_entry(own_room)
+    )
+    return admission.admit(ListenGrant(key, position, cursor=cursor))
 
 
 def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
@@ -116,4 +133,4 @@ POST_BY_TYPE: dict[str, Callable[[HttpRequest, AgentKey, NewMessage], timeline.E
 
 
 messages = endpoint(GET=list_messages, POST=post_message)
-events = endpoint(GET=list_messages)
+events = endpoint(GET=open_events)

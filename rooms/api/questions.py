@@ -1,7 +1,7 @@
 """Questions over the API: ask, list, read, withdraw, answer, find similar ones.
 
-Each view parses, calls one verb and responds. Under ASGI `rooms.live` takes the calls that wait before they
-come here; under WSGI these views answer at once.
+Each view parses, calls one verb and responds. Under ASGI a call that waits is admitted here, and then stays
+open in `rooms.live`; under WSGI it is answered at once.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from rooms import access, lifecycle, serializers, timeline
 from rooms.access import rate_limits
+from rooms.access.admission import admission_of
 from rooms.api.endpoint import (
     endpoint,
     invalid_parameter,
@@ -18,6 +19,7 @@ from rooms.api.endpoint import (
     read_json,
     wait_seconds,
 )
+from rooms.api.grants import WaitGrant, origin_of
 from rooms.contract import problems
 from rooms.contract.limits import IDENTIFIER_LENGTH, QUESTION_LENGTH
 from rooms.contract.payload import Named, ReportedAnswer, parse_ask
@@ -33,9 +35,13 @@ CATCH_UP_SECONDS = 0.05
 
 def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     own_room = access.room_of_key(key, room)
+    seconds = wait_seconds(request)
     question, is_new = ask_within_rate(request, key, read_json(request))
     question.room = own_room
-    reply = _question(request, question, status=201 if is_new else 200)
+    status = 201 if is_new else 200
+    if admission := admission_of(request):
+        return admission.admit(WaitGrant(key.pk, question.pk, seconds, origin_of(request), status))
+    reply = _question(request, question, status)
     if not question.is_open:
         lifecycle.deliver(question.pk)  # an agent that repeats its ask after a crash gets the answer here
     return reply
@@ -83,7 +89,9 @@ def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> Http
     question = access.question_of_key(key, question_id)
     if "wait" in request.GET:
         access.check_scope(key, Scope.ASK)
-        wait_seconds(request)
+        seconds = wait_seconds(request)
+        if admission := admission_of(request):
+            return admission.admit(WaitGrant(key.pk, question.pk, seconds, origin_of(request)))
         look_for_result(question)
         question = access.question_of_key(key, question_id)
     return _question(request, question)
@@ -167,15 +175,8 @@ def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     return JsonResponse(serializers.MemoryList(memories=memories))
 
 
-def do_nothing_for_hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
-    """Under WSGI a request cannot wait, so Claude Code goes on as without a hook."""
-    access.room_of_key(key, room)
-    return JsonResponse({})
-
-
 questions = endpoint(GET=list_questions, POST=ask)
 question = endpoint(GET=read_question, DELETE=withdraw)
 wait = endpoint(DELETE=stop_waiting)
 answer = endpoint(POST=report_answer)
 remembered = endpoint(GET=remember)
-claude_code = endpoint(POST=do_nothing_for_hook)

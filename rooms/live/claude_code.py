@@ -7,12 +7,15 @@ The flow itself is in `bridge_client.claude_code.hook`, because `ask-bridge hook
 The server imports only pure functions of the client, which work on the JSON of the API.
 """
 
+import asyncio
 import logging
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from bridge_client.claude_code import envelopes
 from bridge_client.claude_code.decisions import undecided_because
@@ -20,55 +23,95 @@ from bridge_client.claude_code.hook import HookCall, Refusal, report
 from bridge_client.results import Choice
 from bridge_client.results import Question as QuestionResult
 from rooms import access, lifecycle, serializers
-from rooms.api.endpoint import invalid_parameter, read_json
+from rooms.access.admission import Admission, admission_of
+from rooms.api.endpoint import endpoint, invalid_parameter, read_json
+from rooms.api.grants import WaitGrant, origin_of
 from rooms.api.questions import ask_within_rate, report_terminal
+from rooms.contract import problems
 from rooms.contract.limits import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.contract.problems import Problem
 from rooms.contract.types import InvalidPayload
 from rooms.db.pool import in_database
-from rooms.live.exchange import Exchange
-from rooms.live.waits import wait_until_settled
+from rooms.live.consumer import COMMENT_SECONDS, JSON
+from rooms.live.hub import hub
+from rooms.live.waits import AnswerWait, read_question
 from rooms.models import AgentKey, Question
 
 logger = logging.getLogger(__name__)
 
 
-async def claude_code(exchange: Exchange, room: str) -> None:
-    """Ask the room what Claude Code asks, and reply as a hook; `{}` changes nothing for Claude Code."""
-    await exchange.read_body()
-    envelope = await in_database(_read_envelope, exchange.request, room)
+@dataclass(frozen=True)
+class HookGrant:
+    """Wait as a hook of Claude Code."""
+
+    wait: WaitGrant
+    call: HookCall
+
+
+class ClaudeCodeHook(AnswerWait):
+    """A hook of Claude Code that waits for the result of its question."""
+
+    call: HookCall
+    _comment_at = math.inf
+
+    async def open(self) -> None:
+        grant: HookGrant | None = await self.admit()
+        if grant is not None:
+            self.call = grant.call
+            self._comment_at = asyncio.get_running_loop().time() + COMMENT_SECONDS
+            await self.wait_for_result(grant.wait)
+
+    def next_due(self) -> float:
+        return min(super().next_due(), self._comment_at)
+
+    async def look(self) -> None:
+        if asyncio.get_running_loop().time() >= self._comment_at:
+            self._comment_at += COMMENT_SECONDS
+            await self._keep_alive()
+        await super().look()
+
+    async def _keep_alive(self) -> None:
+        """Send a space before the JSON, so that proxies keep the connection open."""
+        if not self.has_started:
+            await self.start(200, {"Content-Type": JSON, "Cache-Control": "no-store"})
+        await self.write(b" ")
+
+    async def reply(self, question: Question) -> None:
+        decision = self.call.decide(_as_client(question, self.absolute).result)
+        await self.respond_json(self.call.output(decision) or {})
+
+    async def reply_open(self) -> None:
+        """The time is up. Claude Code goes on without an answer, and the card shows at once that it left."""
+        question = await in_database(read_question, self.question_id)
+        if self.is_finished:
+            return
+        is_last = hub.remove_wait(self)
+        await self.reply(question)
+        if is_last and question.is_open:
+            await in_database(lifecycle.wait_ended, self.question_id)
+
+    async def reply_at_stop(self) -> None:
+        """The process stops: as for a bridge that is out of reach, and not as if nobody had answered."""
+        await self.respond_json(self.call.output(undecided_because(problems.shutting_down())) or {})
+
+
+def hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
+    """Ask the room what Claude Code asks; `{}` changes nothing for Claude Code."""
+    access.room_of_key(key, room)
+    envelope = _read_envelope(request)
     if problem := envelopes.problem_with(envelope):
         _log_not_understood(room, problem)
-        await exchange.respond_json({})
-    elif not envelopes.is_about_questions(envelope):
-        await exchange.respond_json({})
-    elif envelopes.is_report(envelope):
-        await exchange.respond_json(await in_database(_report, exchange.request, room, envelope))
-    else:
-        await _ask_and_wait(exchange, room, envelope)
+        return JsonResponse({})
+    if not envelopes.is_about_questions(envelope):
+        return JsonResponse({})
+    if envelopes.is_report(envelope):
+        return JsonResponse(_report(key, room, envelope))
+    admission = admission_of(request)
+    # Under WSGI a request cannot wait, so Claude Code goes on as without a hook.
+    return _ask(request, key, envelope, admission) if admission else JsonResponse({})
 
 
-async def _ask_and_wait(exchange: Exchange, room: str, envelope: dict[str, Any]) -> None:
-    request = exchange.request
-    call = HookCall(envelope, _timeout_seconds(request), is_headless=request.GET.get("headless") == "1")
-    try:
-        question_id = await in_database(_ask, request, call)
-    except Problem as problem:
-        if problem.body["code"] != "invalid_question":
-            raise
-        _log_not_understood(room, str(problem))
-        await exchange.respond_json(call.output(undecided_because(problem)) or {})
-        return
-    question = await wait_until_settled(exchange, question_id, call.wait_seconds, exchange.keep_alive)
-    if question is None:
-        return
-    decision = call.decide(_as_client(question, request).result)
-    await exchange.respond_json(call.output(decision) or {})
-    if question.is_open:
-        # Claude Code continues without an answer: no agent waits any more, and the card shows that at once.
-        await in_database(lifecycle.wait_ended, question_id)
-    else:
-        await in_database(lifecycle.deliver, question_id)
+claude_code = endpoint(POST=hook)
 
 
 def _log_not_understood(room: str, problem: str) -> None:
@@ -76,10 +119,29 @@ def _log_not_understood(room: str, problem: str) -> None:
     logger.warning("A hook envelope for the room %s was not understood: %r", room, problem)
 
 
-def _read_envelope(request: ASGIRequest, room: str) -> Any:
-    """The body as JSON, or None if it is not JSON; raises without a key of this room."""
-    key = access.key_from_header(request.headers.get("Authorization", ""))
-    access.room_of_key(key, room)
+def _ask(request: HttpRequest, key: AgentKey, envelope: dict[str, Any], admission: Admission) -> HttpResponse:
+    call = HookCall(envelope, _timeout_seconds(request), is_headless=request.GET.get("headless") == "1")
+
+    def send(body: dict[str, Any]) -> QuestionResult:
+        question, _ = ask_within_rate(request, key, body)
+        question.room = key.room
+        return _as_client(question, request.build_absolute_uri)
+
+    agent = request.GET.get("agent") or envelopes.AGENT
+    cwd = str(call.envelope.get("cwd") or "")[:FOLDER_LENGTH]
+    try:
+        question_id = call.ask(send, agent=agent, context={"cwd": cwd}).id
+    except Problem as problem:
+        if problem.body["code"] != "invalid_question":
+            raise
+        _log_not_understood(key.room.slug, str(problem))
+        return JsonResponse(call.output(undecided_because(problem)) or {})
+    wait = WaitGrant(key.pk, question_id, call.wait_seconds, origin_of(request))
+    return admission.admit(HookGrant(wait, call))
+
+
+def _read_envelope(request: HttpRequest) -> Any:
+    """The body as JSON, or None if it is not JSON."""
     try:
         return read_json(request)
     except Problem as problem:
@@ -88,26 +150,12 @@ def _read_envelope(request: ASGIRequest, room: str) -> Any:
         return None
 
 
-def _ask(request: ASGIRequest, call: HookCall) -> str:
-    key = access.key_from_header(request.headers.get("Authorization", ""))
-
-    def send(body: dict[str, Any]) -> QuestionResult:
-        question, _ = ask_within_rate(request, key, body)
-        question.room = key.room
-        return _as_client(question, request)
-
-    agent = request.GET.get("agent") or envelopes.AGENT
-    cwd = str(call.envelope.get("cwd") or "")[:FOLDER_LENGTH]
-    return call.ask(send, agent=agent, context={"cwd": cwd}).id
-
-
-def _as_client(question: Question, request: ASGIRequest) -> QuestionResult:
+def _as_client(question: Question, absolute: Callable[[str], str]) -> QuestionResult:
     """The question as the client would have read it from the wire."""
-    return QuestionResult.from_wire(serializers.question_object(question, request.build_absolute_uri))
+    return QuestionResult.from_wire(serializers.question_object(question, absolute))
 
 
-def _report(request: ASGIRequest, room: str, envelope: dict[str, Any]) -> dict[str, Any]:
-    key = access.key_from_header(request.headers.get("Authorization", ""))
+def _report(key: AgentKey, room: str, envelope: dict[str, Any]) -> dict[str, Any]:
     try:
         return report(envelope, _RoomOfKey(key)) or {}
     except InvalidPayload as error:
@@ -139,7 +187,7 @@ class _RoomOfKey:
             lifecycle.withdraw(question, by=self._key)
 
 
-def _timeout_seconds(request: ASGIRequest) -> float:
+def _timeout_seconds(request: HttpRequest) -> float:
     text = request.GET.get("timeout") or str(HOOK_TIMEOUT_SECONDS)
     try:
         seconds = float(text)

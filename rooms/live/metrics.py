@@ -192,7 +192,7 @@ _site_counters = SiteCounters(timezone.now())
 
 def _is_layer_up() -> bool:
     """Whether the channel layer replies, tried in the event loop of the hub; under WSGI there is none."""
-    loop = hub._loop
+    loop = hub.loop
     try:
         if loop is None:
             async_to_sync(_probe_layer)()

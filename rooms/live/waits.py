@@ -1,4 +1,4 @@
-"""Long-polls of agents: for an answer, for messages, and the event stream of a room.
+"""Consumers of agents: waits for an answer or for messages, and the event stream of a room.
 
 Always in this order: register with the hub, read the database, wait. A change in between wakes the wait.
 """
@@ -6,201 +6,224 @@ Always in this order: register with the hub, read the database, wait. A change i
 import asyncio
 import json
 import math
-from collections.abc import Awaitable, Callable
-from typing import Any
 
-from django.core.handlers.asgi import ASGIRequest
 from django.utils import timezone
 
 from rooms import access, lifecycle, serializers, timeline
-from rooms.api.endpoint import wait_seconds
+from rooms.api.grants import ListenGrant, WaitGrant
 from rooms.api.messages import messages_page
+from rooms.conf import setting
 from rooms.contract import problems
 from rooms.contract.limits import PAGE_LIMIT
-from rooms.contract.scopes import Scope
 from rooms.db.pool import in_database
-from rooms.live.connections import AnswerWait, Connection
+from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
 from rooms.live.events import encode_event
-from rooms.live.exchange import COMMENT_SECONDS, Exchange
 from rooms.live.hub import hub
-from rooms.models import Question, Room
+from rooms.models import Question
 
 
-async def wait_for_answer(exchange: Exchange, question_id: str, status: int = 200) -> None:
-    """Reply when the question is settled, or with the open question when the time is up."""
-    seconds = wait_seconds(exchange.request)
-    question = await wait_until_settled(exchange, question_id, seconds)
-    if question is None:
-        return
-    if question.is_open and hub.is_closing and exchange.request.method == "GET":
-        await exchange.respond_problem(problems.shutting_down())
-        return
-    await exchange.respond_json(serializers.question_object(question, exchange.absolute), status)
+class AnswerWait(LiveConsumer):
+    """An agent that waits for the result of one question."""
+
+    question_id = ""
+    # When the wait ends, and when the question expires by itself; by the clock of the event loop.
+    deadline = math.inf
+    expires = math.inf
+    status = 200
+    origin = ""
+    # The result, if the hub has handed it over.
+    question: Question | None = None
+    _was_last = False
+
+    async def open(self) -> None:
+        grant: WaitGrant | None = await self.admit()
+        if grant is not None:
+            await self.wait_for_result(grant)
+
+    async def wait_for_result(self, grant: WaitGrant) -> None:
+        """Wait as granted; replies at once if the question is settled."""
+        now = asyncio.get_running_loop().time()
+        self.question_id, self.key_id = grant.question_id, grant.key_id
+        self.origin, self.status = grant.origin, grant.status
+        self.deadline = now + grant.seconds
+        hub.add_wait(self)
+        question, expires_after_seconds = await in_database(_start_waiting, self.question_id)
+        self.expires = now + expires_after_seconds
+        self.due = self.next_due()
+        if question is not None:
+            self.hand_over(question)
+        elif not grant.seconds:
+            self.wake()
+
+    def hand_over(self, question: Question) -> None:
+        """The question is settled."""
+        self.question = question
+        self.wake()
+
+    def next_due(self) -> float:
+        return min(self.deadline, self.expires)
+
+    async def look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self.is_revoked:
+            raise access.BadKey
+        if self.question is None and not hub.is_closing:
+            # The hub has only a hint, or the question may have expired.
+            self.question = await in_database(_settled_question, self.question_id)
+        if now >= self.expires:
+            self.expires = math.inf
+        if self.is_finished:
+            return  # the client disconnected meanwhile
+        if self.question is not None:
+            await self.reply(self.question)
+            await in_database(lifecycle.deliver, self.question_id)
+        elif hub.is_closing:
+            await self.reply_at_stop()
+        elif now >= self.deadline:
+            await self.reply_open()
+        else:
+            self.due = self.next_due()
+
+    async def reply(self, question: Question) -> None:
+        await self.respond_json(serializers.question_object(question, self.absolute), self.status)
+
+    async def reply_open(self) -> None:
+        """The time is up. From now on only the next poll shows that the agent is still running."""
+        question = await in_database(read_question, self.question_id)
+        if self.is_finished:
+            return
+        if hub.remove_wait(self) and question.is_open:
+            await in_database(lifecycle.wait_paused, self.question_id)
+        await self.reply(question)
+
+    async def reply_at_stop(self) -> None:
+        """The process stops: ask the client to wait again, or tell it the question that it has just asked."""
+        if self.scope["method"] == "GET":
+            raise problems.shutting_down()
+        await self.reply(await in_database(read_question, self.question_id))
+
+    def absolute(self, path: str) -> str:
+        return f"{self.origin}{path}"
+
+    def unregister(self) -> None:
+        self._was_last = hub.remove_wait(self)
+
+    def on_client_left(self) -> None:
+        if self._was_last:
+            hub.run(in_database(lifecycle.wait_ended, self.question_id))
+
+
+def _start_waiting(question_id: str) -> tuple[Question | None, float]:
+    """The question if it is settled already, and the seconds until it expires."""
+    question = lifecycle.expire_if_due(read_question(question_id))
     if not question.is_open:
-        await in_database(lifecycle.deliver, question_id)
-
-
-async def wait_until_settled(
-    exchange: Exchange,
-    question_id: str,
-    seconds: float,
-    still_waiting: Callable[[], Awaitable[None]] | None = None,
-) -> Question | None:
-    """The question once it is settled, the time is up or the process stops; None after a disconnect.
-
-    `still_waiting` is called every COMMENT_SECONDS.
-    """
-    clock = asyncio.get_running_loop().time
-    connection = AnswerWait()
-    hub.add_wait(question_id, connection)
-    watching = None
-    try:
-        question, connection.key_id, due_seconds = await in_database(
-            _start_waiting, exchange.request, question_id
-        )
-        watching = exchange.watch_disconnect(connection)
-        exchange.release_request()
-        deadline, due = clock() + seconds, clock() + due_seconds
-        while question is None and not connection.is_disconnected and not hub.is_closing:
-            if connection.is_revoked:
-                raise access.BadKey
-            left = min(deadline, due) - clock()
-            pause = min(left, COMMENT_SECONDS) if still_waiting else left
-            if await connection.sleep(pause):
-                question = connection.question
-                # At shutdown there is no time for one query for each wait.
-                if question is None and not hub.is_closing:
-                    question = await in_database(_settled_question, question_id)
-            elif pause == left and due < deadline:
-                # Expire the question at its own deadline instead of at the next sweep.
-                due = math.inf
-                question = await in_database(_settled_question, question_id)
-            elif pause == left:
-                break
-            elif still_waiting:
-                await still_waiting()
-    finally:
-        is_last_wait = hub.remove_wait(question_id, connection)
-        if watching:
-            watching.cancel()
-    if connection.is_disconnected:
-        if is_last_wait:
-            await in_database(lifecycle.wait_ended, question_id)
-        return None
-    if question is None:
-        question = await in_database(_read_question, question_id)
-    if question.is_open and is_last_wait and not hub.is_closing:
-        # From now on only the next poll shows that the agent is still running.
-        await in_database(lifecycle.wait_paused, question_id)
-    return question
-
-
-def _start_waiting(request: ASGIRequest, question_id: str) -> tuple[Question | None, int, float]:
-    """The question if it is settled already, the key's id, and the seconds until the question expires."""
-    key = access.key_from_header(request.headers.get("Authorization", ""))
-    question = access.question_of_key(key, question_id)
-    access.check_scope(key, Scope.ASK)
-    question = lifecycle.expire_if_due(question)
-    if not question.is_open:
-        return question, key.pk, math.inf
+        return question, math.inf
     # The wait is registered with the hub already, so a result from now on wakes it.
     lifecycle.wait_started(question_id)
     expires_at = question.expires_at
-    return None, key.pk, (expires_at - timezone.now()).total_seconds() if expires_at else math.inf
+    return None, (expires_at - timezone.now()).total_seconds() if expires_at else math.inf
 
 
 def _settled_question(question_id: str) -> Question | None:
-    question = lifecycle.expire_if_due(_read_question(question_id))
+    question = lifecycle.expire_if_due(read_question(question_id))
     return None if question.is_open else question
 
 
-def _read_question(question_id: str) -> Question:
+def read_question(question_id: str) -> Question:
     question = access.QUESTION.first(id=question_id)
     if question is None:
         raise access.Missing  # its room was deleted
     return question
 
 
-async def ask_and_wait(exchange: Exchange, room: str) -> None:
-    """Let Django store the question, then wait for its answer in the same request."""
-    wait_seconds(exchange.request)
-    reply: list[dict[str, Any]] = []
+class Listener(LiveConsumer):
+    """An agent that waits for entries of its room. It counts as waiting for the open questions of its key."""
 
-    async def keep(message: dict[str, Any]) -> None:
-        reply.append(message)
+    grant: ListenGrant
 
-    await exchange.application(exchange.scope, exchange.receive, keep)
-    status = reply[0]["status"] if reply else 0
-    if status in (200, 201):
-        body = b"".join(message.get("body", b"") for message in reply)
-        await wait_for_answer(exchange, json.loads(body)["id"], status)
-    else:
-        for message in reply:
-            await exchange.send(message)
+    async def open(self) -> None:
+        grant: ListenGrant | None = await self.admit()
+        if grant is None:
+            return
+        self.key_id, self.grant = grant.key.pk, grant
+        hub.add_listener(grant.key.room_id, grant.key.pk, self)
+        await in_database(_start_listening, grant.key.pk)
+        await self.listen(grant)
+        self.wake()
 
+    async def listen(self, grant: ListenGrant) -> None:
+        """Begin to wait."""
+        raise NotImplementedError
 
-async def wait_for_messages(exchange: Exchange, room: str) -> None:
-    """Reply when the timeline has entries after the cursor, or with none when the time is up."""
-    seconds = wait_seconds(exchange.request)
-    key = await in_database(_key_of_room, exchange.request, room)
-    connection = Connection()
-    hub.add_listener(key.room_id, key.pk, connection)
-    watching = exchange.watch_disconnect(connection)
-    try:
-        page, results = await in_database(messages_page, exchange.request, key, room)
-        await in_database(_start_listening, key.pk)
-        deadline = asyncio.get_running_loop().time() + seconds
-        while not page["messages"] and not connection.is_disconnected and not hub.is_closing:
-            was_woken = await connection.sleep(deadline - asyncio.get_running_loop().time())
-            if connection.is_revoked:
-                raise access.BadKey
-            page, results = await in_database(messages_page, exchange.request, key, room)
-            if not was_woken:
-                break
-    finally:
-        hub.remove_listener(key.room_id, key.pk, connection)
-        watching.cancel()
-    if connection.is_disconnected:
-        await in_database(_stop_listening, key.pk)
-        return
-    if hub.is_closing and not page["messages"]:
-        await exchange.respond_problem(problems.shutting_down())
-        return
-    await exchange.respond_json(page)
-    if results:
-        await in_database(lifecycle.deliver_all, results)
-    if not hub.is_closing:
-        await in_database(_pause_listening, key.pk)
+    def unregister(self) -> None:
+        hub.remove_listener(self.grant.key.room_id, self.grant.key.pk, self)
+
+    def on_client_left(self) -> None:
+        hub.run(in_database(_stop_listening, self.grant.key.pk))
 
 
-async def stream_events(exchange: Exchange, room: str) -> None:
-    """Stream the timeline as JSON events, from the cursor on or from now on."""
-    key = await in_database(_key_of_room, exchange.request, room)
-    connection = Connection()
-    hub.add_listener(key.room_id, key.pk, connection)
-    watching = None
-    try:
-        cursor, position = await in_database(_cursor_of, exchange.request, key.room)
-        await in_database(_start_listening, key.pk)
-        await exchange.open_stream(cursor)
-        watching = exchange.watch_disconnect(connection)
-        while not connection.is_disconnected and not connection.is_revoked and not hub.is_closing:
-            entries = await in_database(timeline.entries_after, key.room, position, PAGE_LIMIT)
+class MessageWait(Listener):
+    """A wait for entries after a cursor."""
+
+    async def listen(self, grant: ListenGrant) -> None:
+        self.due = asyncio.get_running_loop().time() + grant.seconds
+
+    async def look(self) -> None:
+        grant, is_due = self.grant, asyncio.get_running_loop().time() >= self.due
+        if self.is_revoked:
+            raise access.BadKey
+        page, results = await in_database(messages_page, grant.key, grant.position, grant.limit)
+        if self.is_finished:
+            return  # the client disconnected meanwhile
+        if not page["messages"]:
+            if hub.is_closing:
+                raise problems.shutting_down()
+            if not is_due:
+                return
+        await self.respond_json(page)
+        if results:
+            await in_database(lifecycle.deliver_all, results)
+        if not hub.is_closing:
+            await in_database(_pause_listening, grant.key.pk)
+
+
+class EventStream(Listener):
+    """The timeline of a room as JSON events, from a cursor on."""
+
+    position = 0
+
+    async def listen(self, grant: ListenGrant) -> None:
+        self.position = grant.position
+        await self.open_stream(grant.cursor)
+        now = asyncio.get_running_loop().time()
+        self.due, self.readmit_at = now + COMMENT_SECONDS, now + setting("READMIT_SECONDS")
+
+    async def look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while not (hub.is_closing or self.is_revoked):
+            entries = await in_database(
+                timeline.entries_after, self.grant.key.room, self.position, PAGE_LIMIT
+            )
             for entry in entries:
                 data = json.dumps(serializers.message_object(entry))
-                await exchange.write(encode_event("", data, entry.pk))
-                position = entry.position
-            if not connection.is_disconnected:
-                await _mark_sent(key.pk, entries)
-            if not entries and not await connection.sleep(COMMENT_SECONDS):
-                await exchange.write(b": keep-alive\n\n")
-    finally:
-        hub.remove_listener(key.room_id, key.pk, connection)
-        if watching:
-            watching.cancel()
-    if connection.is_disconnected:
-        await in_database(_stop_listening, key.pk)
-    await exchange.finish()
+                await self.write(encode_event("", data, entry.pk))
+                self.position = entry.position
+            if self.is_finished:
+                return  # the client disconnected meanwhile
+            await _mark_sent(self.grant.key.pk, entries)
+            if not entries:
+                break
+        if hub.is_closing or self.is_revoked:
+            await self.finish()
+        elif now >= self.due:
+            await self.write(KEEP_ALIVE)
+            self.due = now + COMMENT_SECONDS
+
+    async def check_admission(self) -> None:
+        """End the stream if the host no longer admits it; its client reconnects and gets the reason."""
+        if await self.readmit() is None:
+            self.is_revoked = True
+            self.wake()
 
 
 async def _mark_sent(key_id: int, entries: list[timeline.Entry]) -> None:
@@ -235,15 +258,3 @@ def _waited_for_by_listening(key_id: int) -> list[str]:
     if hub.is_listening(key_id):
         return []
     return [question_id for question_id in lifecycle.asked_with(key_id) if not hub.is_waited_for(question_id)]
-
-
-def _key_of_room(request: ASGIRequest, room: str) -> Any:
-    key = access.key_from_header(request.headers.get("Authorization", ""))
-    access.room_of_key(key, room)
-    return key
-
-
-def _cursor_of(request: ASGIRequest, room: Room) -> tuple[str, int]:
-    """The id and position after which the stream begins: the named entry, or the newest."""
-    named = request.headers.get("Last-Event-ID") or request.GET.get("after")
-    return (named, timeline.position_of(room, named)) if named else timeline.last_entry(room)

@@ -19,7 +19,7 @@ from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE
 from rooms.conf import DEFAULTS
 from rooms.contract.limits import BODY_LIMIT, LONGEST_WAIT_SECONDS
 from rooms.live import metrics
-from rooms.live.exchange import COMMENT_SECONDS
+from rooms.live.consumer import COMMENT_SECONDS
 from tests.harness.sites import ROOT
 
 DEPLOY = ROOT / "deploy"

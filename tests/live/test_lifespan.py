@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rooms.live import routing
-from rooms.live.exchange import Receive, Scope, Send
+from rooms.live.background import background
+from rooms.live.routing import Receive, Scope, Send
 
 
 class Server:
@@ -28,14 +29,15 @@ def happened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """When our own part began and ended; the hub itself would stay closed for all other tests."""
     order: list[str] = []
 
-    async def start() -> None:
+    def start() -> bool:
         order.append("start")
+        return False
 
     async def stop() -> None:
         order.append("stop")
 
-    monkeypatch.setattr(routing, "start_live", start)
-    monkeypatch.setattr(routing, "stop_live", stop)
+    monkeypatch.setattr(background, "start", start)
+    monkeypatch.setattr(background, "stop", stop)
     return order
 
 

@@ -19,7 +19,7 @@ from django.urls import URLResolver, get_resolver
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.live.routing import LIVE_VIEWS
+from rooms.live.routing import CONSUMERS
 from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
 from tests.harness.bridges import MEMBER, Bridge
 from tests.harness.people import Person, Visitor
@@ -236,7 +236,7 @@ def test_every_call_that_is_answered_in_front_of_django_has_a_row() -> None:
     patterns = get_resolver("rooms.urls").url_patterns
     names = {pattern.name: in_short(f"/{pattern.pattern}") for pattern in patterns}
     assert {(row.method, row.route) for row in LIVE_ROWS} == {
-        (method, names[name]) for method, name in LIVE_VIEWS
+        (method, names[name]) for method, name in CONSUMERS
     }
 
 

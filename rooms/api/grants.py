@@ -1,0 +1,38 @@
+"""What views grant to requests of agents that stay open (see `rooms.access.admission`)."""
+
+from dataclasses import dataclass
+from sys import intern
+
+from django.http import HttpRequest
+
+from rooms.models import AgentKey
+
+
+@dataclass(frozen=True)
+class WaitGrant:
+    """Wait for the result of a question."""
+
+    key_id: int
+    question_id: str
+    seconds: float
+    origin: str
+    # Of the reply: 201 if the same request asked the question.
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class ListenGrant:
+    """Wait for entries of the key's room after a position."""
+
+    key: AgentKey
+    position: int
+    # For a wait: how many entries and how long.
+    limit: int = 0
+    seconds: float = 0
+    # For an event stream: the id of the entry at the position.
+    cursor: str = ""
+
+
+def origin_of(request: HttpRequest) -> str:
+    """Scheme and host of the addresses in the reply, as the client used them; all waits share the text."""
+    return intern(request.build_absolute_uri("/").removesuffix("/"))

@@ -1,0 +1,257 @@
+"""Base of the consumers: a request that the host admits, and that stays open without a thread.
+
+Channels' `AsyncHttpConsumer` does not fit: it ends when its handler returns, and does not notice before that
+a client has disconnected. Here `http_request` only opens the connection and returns. The hub wakes it when
+there may be news, and `http_disconnect` ends it.
+"""
+
+import asyncio
+import json
+import logging
+import math
+from contextvars import Context, copy_context
+from io import BytesIO
+from typing import Any
+
+from channels.consumer import AsyncConsumer, get_handler_name
+from channels.exceptions import StopConsumer
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.utils.http import http_date
+
+from rooms.access.admission import SCOPE_KEY, Admission
+from rooms.api.endpoint import problem_for
+from rooms.contract import problems
+from rooms.contract.problems import CONTENT_TYPE, Problem
+from rooms.live.hub import hub
+
+logger = logging.getLogger(__name__)
+
+JSON = "application/json"
+# Proxies and browsers close a connection after 30 to 60 seconds without data.
+COMMENT_SECONDS = 15
+# EventSource reconnects after this many milliseconds; the script of our pages adds jitter.
+RETRY_MILLISECONDS = 1000
+KEEP_ALIVE = b": keep-alive\n\n"
+
+STREAM_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    # Without it nginx buffers events.
+    "X-Accel-Buffering": "no",
+}
+
+
+class LiveConsumer(AsyncConsumer):
+    """One open request. There are thousands, so each holds little: defaults are in the class."""
+
+    # It names no layer: with a channel for each connection they would be a third larger. The hub has one
+    # subscription for all.
+    channel_layer_alias = "ask_bridge.none"
+
+    body = b""
+    has_started = False
+    is_finished = False
+    # When `on_due` is called, by the clock of the event loop.
+    due = math.inf
+    # When the host is asked again whether this connection may stay open.
+    readmit_at = math.inf
+    # The id of the agent's key; None for people.
+    key_id: int | None = None
+    is_revoked = False
+    _context: Context | None = None
+    _is_busy = False
+    _has_news = False
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    # ---- for subclasses to implement
+
+    async def open(self) -> None:
+        """Admit the request, register with the hub, read the database, in this order; reply or stay open."""
+        raise NotImplementedError
+
+    async def look(self) -> None:
+        """Look for news after `wake`, and reply or stay open."""
+
+    def on_due(self) -> None:
+        """The time `due` has come."""
+        self.wake()
+
+    def unregister(self) -> None:
+        """Leave the hub: the reply is complete, or the client has disconnected."""
+
+    def on_client_left(self) -> None:
+        """The client of a registered connection disconnected; called after `unregister`."""
+
+    async def check_admission(self) -> None:
+        """The time `readmit_at` has come: end the connection if the host no longer admits it."""
+
+    # ---- the life of a connection
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # Also if the server cancels the request.
+            self._end(has_client_left=True)
+
+    async def dispatch(self, message: Any) -> None:
+        """Call the handler; Channels would first close database connections in a thread, and there are none."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def http_request(self, message: Any) -> None:
+        if self.is_finished:
+            return  # the rest of a body that was refused
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        self.body += message.get("body", b"")
+        self._is_busy = True
+        try:
+            if limit is not None and len(self.body) > limit:
+                raise problems.too_large(limit)
+            if message.get("more_body"):
+                return
+            if hub.is_closing:
+                raise problems.shutting_down()
+            await self.open()
+        except Exception as error:
+            await self._fail(error)
+        finally:
+            self._is_busy = False
+        if self._has_news:
+            self.wake()
+
+    async def http_disconnect(self, message: Any) -> None:
+        """The client has disconnected, or the reply is complete."""
+        raise StopConsumer
+
+    def wake(self) -> None:
+        """There may be news, or the process stops; called in the event loop."""
+        self._has_news = True
+        if not self._is_busy and not self.is_finished:
+            self._is_busy = True
+            hub.run(self._look(), self._context)
+
+    async def _look(self) -> None:
+        try:
+            while self._has_news and not self.is_finished:
+                self._has_news = False
+                await self.look()
+        except Exception as error:
+            await self._fail(error)
+        finally:
+            self._is_busy = False
+
+    async def _fail(self, error: Exception) -> None:
+        """Reply with the problem; a stream that has begun just ends, and its client reconnects."""
+        try:
+            if isinstance(error, StopConsumer):
+                raise error
+            problem = problem_for(error, self.request)  # also logs what is our fault
+            if not self.is_finished:
+                await self.respond_problem(problem)
+        except StopConsumer:
+            self._end(has_client_left=True)
+
+    def _end(self, *, has_client_left: bool) -> None:
+        if self.is_finished:
+            return
+        self.is_finished = True
+        if self in hub.connections:
+            self.unregister()
+            if has_client_left and not hub.is_closing:
+                self.on_client_left()
+
+    # ---- admission
+
+    async def admit(self) -> Any:
+        """What the view at this address grants; None if the host refused, whose reply was passed on."""
+        granted, reply = await self._ask_host(self.scope, self.body)
+        self.body = b""
+        if granted is None:
+            for message in reply:
+                await self.send(message)
+            self._end(has_client_left=False)
+            return None
+        # Django's handler has set the script prefix in it, and the site its request id.
+        self._context = copy_context()
+        return granted
+
+    async def readmit(self) -> Any:
+        """What the view grants now; None if the host refuses."""
+        granted, _ = await self._ask_host({**self.scope, "method": "GET"}, b"")
+        return granted
+
+    async def _ask_host(self, scope: Any, body: bytes) -> tuple[Any, list[Any]]:
+        admission = Admission()
+        requests = [{"type": "http.request", "body": body, "more_body": False}]
+        reply: list[Any] = []
+
+        async def receive() -> Any:
+            # Django also listens for a disconnect until it has replied.
+            return requests.pop() if requests else await asyncio.get_running_loop().create_future()
+
+        async def keep(message: Any) -> None:
+            reply.append(message)
+
+        await self.application({**scope, SCOPE_KEY: admission}, receive, keep)
+        return admission.granted_by(reply[0].get("headers", ()) if reply else ()), reply
+
+    @property
+    def request(self) -> ASGIRequest:
+        """The request without its body, for error messages."""
+        return ASGIRequest(self.scope, BytesIO())
+
+    # ---- replies
+
+    async def send(self, message: Any) -> None:
+        """Send to the client; some servers raise an error of their own when it has disconnected."""
+        try:
+            await super().send(message)
+        except Exception as error:
+            logger.debug("The server did not take a message", exc_info=True)
+            raise StopConsumer from error
+
+    async def start(self, status: int, headers: dict[str, str]) -> None:
+        self.has_started = True
+        # Daphne sends no date, and agents compare clocks. Browsers must not guess the content type.
+        dated = {"Date": http_date(), "X-Content-Type-Options": "nosniff", **headers}
+        encoded = [(name.lower().encode(), value.encode()) for name, value in dated.items()]
+        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def write(self, chunk: bytes) -> None:
+        await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def finish(self, body: bytes = b"") -> None:
+        """Send the last part of the reply. The connection leaves the hub first: clients may be quick."""
+        self._end(has_client_left=False)
+        await self.send({"type": "http.response.body", "body": body})
+
+    async def respond(
+        self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
+    ) -> None:
+        own = {"Content-Type": content_type, "Content-Length": str(len(body)), "Cache-Control": "no-store"}
+        await self.start(status, own | (headers or {}))
+        await self.finish(body)
+
+    async def respond_json(self, body: Any, status: int = 200) -> None:
+        encoded = json.dumps(body).encode()
+        if self.has_started:
+            # After a keep-alive the status has been sent; the body follows.
+            await self.finish(encoded)
+        else:
+            await self.respond(status, encoded, JSON)
+
+    async def respond_problem(self, problem: Problem) -> None:
+        if self.has_started:
+            await self.finish()
+        else:
+            await self.respond(problem.status, problem.as_bytes(), CONTENT_TYPE, problem.headers)
+
+    async def open_stream(self, cursor: str = "") -> None:
+        """Begin a stream; with a cursor its client can reconnect even if no event was sent."""
+        await self.start(200, STREAM_HEADERS)
+        # Daphne sends the headers with the first body chunk, so there is one at once.
+        last_id = f"id: {cursor}\n" if cursor else ""
+        await self.write(f": welcome\nretry: {RETRY_MILLISECONDS}\n{last_id}\n".encode())

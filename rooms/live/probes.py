@@ -1,0 +1,53 @@
+"""Probes of monitoring, answered before the host's application: they know neither its name nor a login."""
+
+import asyncio
+import logging
+
+from channels.layers import get_channel_layer
+
+from rooms.db import readiness
+from rooms.db.pool import in_database
+from rooms.live.consumer import LiveConsumer
+
+logger = logging.getLogger(__name__)
+
+# A database or channel layer that takes longer counts as unreachable.
+READY_SECONDS = 3
+
+
+class Health(LiveConsumer):
+    """The process is up."""
+
+    async def open(self) -> None:
+        await self.respond_json({"status": "ok"})
+
+
+class Readiness(LiveConsumer):
+    """Database and channel layer are reachable, and the database takes writes."""
+
+    async def open(self) -> None:
+        database, layer = await asyncio.gather(_database_state(), _layer_state())
+        states = {"database": database, "channel_layer": layer}
+        is_ready = all(state == "ok" for state in states.values())
+        await self.respond_json(states, 200 if is_ready else 503)
+
+
+async def _database_state() -> str:
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            return await in_database(readiness.database_state)
+    except TimeoutError:
+        logger.error("The database does not reply")
+        return "unreachable"
+
+
+async def _layer_state() -> str:
+    layer = get_channel_layer()
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            if layer is not None:
+                await layer.group_send("ask_bridge.ready", {"type": "ready"})
+    except Exception:
+        logger.exception("The channel layer is out of reach")
+        return "unreachable"
+    return "ok"
