@@ -7,6 +7,7 @@ Each duty is implemented in its own feature; here is only when it runs.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from rooms import lifecycle
 from rooms.db.pool import in_database
@@ -27,6 +28,7 @@ class Background:
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopping: asyncio.Future[Any] | None = None
         self._delivery_worker = DeliveryWorker()
         self._duties: list[tuple[float, Duty]] = [
             # A quarter of a second is precise enough for a wait for a person.
@@ -64,11 +66,12 @@ class Background:
         return True
 
     async def stop(self) -> None:
-        """Stop the duties, then answer every open connection."""
-        for task in self._tasks:
-            task.cancel()
-        # New connections are refused from now on, also while deliveries finish.
-        await asyncio.gather(hub.close(), self._delivery_worker.stop())
+        """Stop the duties and answer every open connection; a second call waits for the first."""
+        if self._stopping is None:
+            for task in self._tasks:
+                task.cancel()
+            self._stopping = asyncio.gather(hub.close(), self._delivery_worker.stop())
+        await asyncio.shield(self._stopping)
 
     async def _every(self, seconds: float, duty: Duty) -> None:
         while True:

@@ -60,6 +60,8 @@ class LiveConsumer(AsyncConsumer):
     key_id: int | None = None
     is_revoked = False
     _context: Context | None = None
+    _task: asyncio.Task[Any] | None = None
+    _is_aborted = False
     _is_busy = False
     _has_news = False
 
@@ -91,14 +93,18 @@ class LiveConsumer(AsyncConsumer):
     # ---- the life of a connection
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._task = asyncio.current_task()
         try:
             await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self._is_aborted:
+                raise
         finally:
             # Also if the server cancels the request.
             self._end(has_client_left=True)
 
     async def dispatch(self, message: Any) -> None:
-        """Call the handler; Channels would first close database connections in a thread, and there are none."""
+        """Call the handler. Channels would first close database connections, in a thread; there are none."""
         await getattr(self, get_handler_name(message))(message)
 
     async def http_request(self, message: Any) -> None:
@@ -132,6 +138,12 @@ class LiveConsumer(AsyncConsumer):
         if not self._is_busy and not self.is_finished:
             self._is_busy = True
             hub.run(self._look(), self._context)
+
+    def abort(self) -> None:
+        """End the request without a complete reply: its client does not read."""
+        self._is_aborted = True
+        if self._task:
+            self._task.cancel()
 
     async def _look(self) -> None:
         try:

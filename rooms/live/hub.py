@@ -75,14 +75,16 @@ class Hub:
             logger.error("A task of an open connection failed", exc_info=error)
 
     async def close(self) -> None:
-        """Wake every connection and wait until each has answered its client."""
+        """Wake every connection and wait until it has answered; cut off those that do not read."""
         self.is_closing = True
         for _ in range(int(CLOSE_SECONDS / CLOSE_POLL_SECONDS)):
-            if not self.connections:
+            if not self.connections and not self._tasks:
                 break
             for connection in tuple(self.connections):
                 connection.wake()
             await asyncio.sleep(CLOSE_POLL_SECONDS)
+        for connection in tuple(self.connections):
+            connection.abort()
         self.loop = None
 
     # ---- registry

@@ -14,7 +14,7 @@ from rooms.live.background import background
 from rooms.live.claude_code import ClaudeCodeHook
 from rooms.live.consumer import LiveConsumer
 from rooms.live.probes import Health, Readiness
-from rooms.live.shutdown import stop_before_server
+from rooms.live.shutdown import stop_before_server, stop_with_hypercorn
 from rooms.live.streams import PageStream
 from rooms.live.waits import AnswerWait, EventStream, MessageWait
 
@@ -54,6 +54,7 @@ def with_live(application: Application) -> Application:
             await _lifespan(application, scope, receive, send)
         elif scope["type"] == "http":
             _start()
+            stop_with_hypercorn(background.stop)
             await consumers.get(_route(scope), application)(scope, receive, send)
         else:
             await application(scope, receive, send)

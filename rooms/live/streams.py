@@ -28,7 +28,7 @@ from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
 from rooms.live.hub import hub
 from rooms.models import Room
 
-# A stream with so many unsent changes ends; its page reconnects and gets a replay.
+# A stream with so many unsent changes is cut off; a page that still runs reconnects and gets a replay.
 LONGEST_BACKLOG = 500
 
 
@@ -119,8 +119,8 @@ class PageStream(LiveConsumer):
     # What was pushed before the replay was sent; None from then on.
     _early: list[events.AnyFrame] | None = None
 
-    def take_place(self, grant: StreamGrant) -> None:
-        """Become the stream of this person and these rooms."""
+    def show(self, grant: StreamGrant) -> None:
+        """Show these rooms to this person."""
         self.user_id, self.session_key = grant.user_id, grant.session_key
         self.room_ids = frozenset(room.pk for room in grant.rooms)
         self.language, self.many_rooms, self.standing = grant.language, grant.many_rooms, grant.standing
@@ -131,7 +131,7 @@ class PageStream(LiveConsumer):
         grant: StreamGrant | None = await self.admit()
         if grant is None:
             return
-        self.take_place(grant)
+        self.show(grant)
         revisions = await hub.add_stream(self, grant.rooms)
         await self.open_stream()
         await self.write(await self.replay(grant, revisions))
@@ -170,7 +170,7 @@ class PageStream(LiveConsumer):
             return
         self._chunks.append(chunk)
         if len(self._chunks) > LONGEST_BACKLOG:
-            self.end()
+            self.abort()
         self.wake()
 
     def end(self) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from rooms import lifecycle
 from rooms.live import waits
-from rooms.live.connections import AnswerWait, Connection
 from rooms.live.hub import Hub
+from rooms.live.waits import AnswerWait, MessageWait
 from rooms.models import AgentKey, Question
 
 
@@ -19,12 +19,22 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     return own
 
 
+def wait_for(question_id: str, key_id: int | None = None) -> AnswerWait:
+    wait = AnswerWait(application=None)
+    wait.question_id, wait.key_id = question_id, key_id
+    return wait
+
+
+def listener() -> MessageWait:
+    return MessageWait(application=None)
+
+
 def is_waited_for(question: Question) -> bool:
     return Question.objects.get(pk=question.pk).agent_is_waiting
 
 
 def test_a_key_listens_until_its_last_listener_leaves(hub: Hub) -> None:
-    first, second = Connection(), Connection()
+    first, second = listener(), listener()
     hub.add_listener(1, 7, first)
     hub.add_listener(1, 7, second)
     hub.remove_listener(1, 7, first)
@@ -34,21 +44,20 @@ def test_a_key_listens_until_its_last_listener_leaves(hub: Hub) -> None:
 
 
 def test_a_wait_that_ends_beside_a_listener_of_its_key_ends_nothing(hub: Hub) -> None:
-    waiter, listener = AnswerWait(), Connection()
-    waiter.key_id = 7
-    hub.add_wait("q_1", waiter)
-    hub.add_listener(1, 7, listener)
-    assert not hub.remove_wait("q_1", waiter)
-    hub.remove_listener(1, 7, listener)
-    hub.add_wait("q_1", waiter)
-    assert hub.remove_wait("q_1", waiter)
+    wait, listening = wait_for("q_1", 7), listener()
+    hub.add_wait(wait)
+    hub.add_listener(1, 7, listening)
+    assert not hub.remove_wait(wait)
+    hub.remove_listener(1, 7, listening)
+    hub.add_wait(wait)
+    assert hub.remove_wait(wait)
 
 
 def test_a_listener_that_leaves_ends_what_nothing_else_waits_for(
     hub: Hub, ask: Callable[..., Question], key: tuple[AgentKey, str]
 ) -> None:
     question, has_own_wait = ask(), ask()
-    hub.add_wait(has_own_wait.pk, AnswerWait())
+    hub.add_wait(wait_for(has_own_wait.pk))
     waits._start_listening(key[0].pk)
     assert is_waited_for(question)
     waits._stop_listening(key[0].pk)
@@ -59,7 +68,7 @@ def test_a_listener_that_leaves_another_of_its_key_ends_nothing(
     hub: Hub, question: Question, key: tuple[AgentKey, str]
 ) -> None:
     waits._start_listening(key[0].pk)
-    hub.add_listener(question.room_id, key[0].pk, Connection())
+    hub.add_listener(question.room_id, key[0].pk, listener())
     waits._stop_listening(key[0].pk)
     assert is_waited_for(question)
 

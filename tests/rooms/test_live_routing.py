@@ -1,26 +1,47 @@
-"""Live routing: which calls the consumers in front of Django take."""
+"""Live routing: which requests the consumers take, and which go to the portal's application."""
 
 import pytest
 
 from rooms.live import routing
 
 
-def scope_of(path: str) -> dict[str, object]:
-    return {"type": "http", "method": "GET", "path": path, "query_string": b""}
+def route_of(method: str, path: str, query: bytes = b"") -> tuple[str, str]:
+    return routing._route({"type": "http", "method": method, "path": path, "query_string": query})
 
 
-def test_a_path_of_ours_is_looked_up_once() -> None:
-    routing._find(scope_of("/rooms/deploys"))
-    before = routing._resolve_once.cache_info()
-    scope = scope_of("/rooms/deploys")
-    routing._find(scope)
-    after = routing._resolve_once.cache_info()
-    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
-    assert scope[routing.MATCH]
+@pytest.mark.parametrize(
+    ("method", "path", "query", "consumer"),
+    [
+        ("GET", "/api/v1/questions/q_1", b"wait=5", "AnswerWait"),
+        ("GET", "/api/v1/questions/q_1", b"a=1&wait=", "AnswerWait"),
+        ("POST", "/api/v1/rooms/ops/questions", b"wait=5", "AnswerWait"),
+        ("GET", "/api/v1/rooms/ops/messages", b"after=m_1&wait=5", "MessageWait"),
+        ("GET", "/api/v1/rooms/ops/events", b"", "EventStream"),
+        ("POST", "/api/v1/rooms/ops/hooks/claude-code", b"", "ClaudeCodeHook"),
+        ("GET", "/stream", b"", "PageStream"),
+        ("POST", "/stream", b"", "PageStream"),
+        ("GET", "/rooms/ops/stream", b"", "PageStream"),
+        ("GET", "/healthz", b"", "Health"),
+        ("GET", "/readyz", b"", "Readiness"),
+    ],
+)
+def test_a_request_that_stays_open_has_its_consumer(
+    method: str, path: str, query: bytes, consumer: str
+) -> None:
+    assert routing.CONSUMERS[route_of(method, path, query)].__name__ == consumer
 
 
-@pytest.mark.parametrize("path", [f"/rooms/{'a' * 16_000}", f"/no/{'such' * 100}/page"])
-def test_long_paths_do_not_fill_the_memory(path: str) -> None:
-    before = routing._resolve_once.cache_info().currsize
-    routing._find(scope_of(path))
-    assert routing._resolve_once.cache_info().currsize == before
+@pytest.mark.parametrize(
+    ("method", "path", "query"),
+    [
+        ("GET", "/api/v1/questions/q_1", b""),
+        ("GET", "/api/v1/questions/q_1", b"await=5"),
+        ("POST", "/api/v1/rooms/ops/questions", b""),
+        ("POST", "/rooms/ops/stream", b""),
+        ("GET", "/rooms/ops", b"wait=5"),
+        ("GET", "/login/", b"wait=5"),
+        ("GET", f"/no/{'such' * 100}/page", b"wait=5"),
+    ],
+)
+def test_every_other_request_goes_to_the_application(method: str, path: str, query: bytes) -> None:
+    assert route_of(method, path, query) not in routing.CONSUMERS

@@ -23,11 +23,11 @@ from django.test.utils import CaptureQueriesContext
 from bench.operations import Operations
 from rooms import lifecycle
 from rooms.db.pool import in_database
-from rooms.live.connections import Viewer
-from rooms.live.hub import Hub
+from rooms.live.hub import hub
 from rooms.management import demo
 from rooms.models import Answer, Question, Room
 from tests.harness.database_pool import close_pool_connections
+from tests.harness.page_streams import Page, grant_of, stream_to
 
 # The tables that grow for ever.
 HISTORY = "ask_bridge_(question|answer|ending|message|auditentry)"
@@ -244,25 +244,24 @@ async def _cost_of_an_answer(
     """Queries, renders and new threads of one answer that so many pages see."""
     await close_pool_connections()
     await in_database(room.refresh_from_db)
-    hub = Hub()
-    viewers = [
-        Viewer(f"person-{number}", None, {room.pk}, "en", many_rooms=True) for number in range(viewer_count)
-    ]
-    for viewer in viewers:
-        hub.admit(viewer)
-        await hub.join(viewer, [room])
+    pages = [Page() for _ in range(viewer_count)]
+    streams = [stream_to(page, grant_of(f"person-{number}", [room])) for number, page in enumerate(pages)]
+    for stream in streams:
+        await hub.add_stream(stream, [room])
+        stream._early = None
     try:
         meter.counts.clear()
         threads = threading.active_count()
         choices = [{"question": question.prompts[0]["question"], "selectedOptions": ["SQLite"]}]
         await in_database(partial(lifecycle.answer, question, choices, via=Answer.Via.WEB, user=user))
-        hub._receive({"room_id": room.pk, "settled": question.pk})
-        assert all([await viewer.sleep(10) for viewer in viewers])
-        assert len({viewer.take() for viewer in viewers}) == 1
+        hub.receive({"room_id": room.pk, "settled": question.pk})
+        for page in pages:
+            await page.until_sent(b"event: count-")
+        assert len({b"".join(page.sent) for page in pages}) == 1
         return {**meter.counts, "new threads": threading.active_count() - threads}
     finally:
-        for viewer in viewers:
-            hub.remove_viewer(viewer)
+        for stream in streams:
+            hub.remove_stream(stream)
         await close_pool_connections()
 
 

@@ -1,0 +1,146 @@
+"""The stream of a page: what is pushed reaches its client once, in order, and no other stream waits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from rooms.live.events import Frame
+from rooms.live.hub import hub
+from rooms.live.streams import LONGEST_BACKLOG, PageStream
+from rooms.models import Room
+from tests.harness.database_pool import close_pool_connections
+from tests.harness.page_streams import Page, grant_of, stream_to
+
+Scene = Callable[[], Awaitable[None]]
+
+
+def change(revision: int, slug: str = "ops") -> Frame:
+    return Frame(slug, revision, f"card-{revision}", lambda is_mine: "<article>")
+
+
+def run(scene: Scene) -> None:
+    async def in_time() -> None:
+        async with asyncio.timeout(20):
+            await scene()
+
+    asyncio.run(in_time())
+
+
+def open_stream(page: Page) -> PageStream:
+    """A stream whose replay was sent."""
+    stream = stream_to(page, grant_of(1, []))
+    stream._early = None
+    return stream
+
+
+def test_changes_are_sent_in_their_order() -> None:
+    async def scene() -> None:
+        page = Page()
+        stream = open_stream(page)
+        for number in range(50):
+            stream.push([], b"<%d>" % number)
+            if number % 7 == 0:
+                await asyncio.sleep(0)
+        await page.until_sent(b"<49>")
+        assert b"".join(page.sent) == b"".join(b"<%d>" % number for number in range(50))
+
+    run(scene)
+
+
+def test_a_client_that_does_not_read_gets_everything_later_and_delays_no_other() -> None:
+    async def scene() -> None:
+        pages = [Page(), Page()]
+        slow, other = map(open_stream, pages)
+        pages[0].reads.clear()
+        for number in range(3):
+            for stream in (slow, other):
+                stream.push([], b"<%d>" % number)
+        await pages[1].until_sent(b"<2>")
+        assert pages[0].sent == []
+        pages[0].reads.set()
+        await pages[0].until_sent(b"<2>")
+        assert b"".join(pages[0].sent) == b"<0><1><2>"
+
+    run(scene)
+
+
+def test_a_client_that_never_reads_is_cut_off() -> None:
+    async def scene() -> None:
+        page = Page()
+        stream = open_stream(page)
+        page.reads.clear()
+        stream._task = asyncio.create_task(asyncio.sleep(60))
+        for _ in range(LONGEST_BACKLOG + 2):
+            stream.push([], b"change")
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await stream._task
+
+    run(scene)
+
+
+def test_a_client_that_is_gone_ends_only_its_own_stream() -> None:
+    async def scene() -> None:
+        pages = [Page(), Page()]
+        gone, other = map(open_stream, pages)
+        pages[0].is_gone = True
+        for stream in (gone, other):
+            stream.push([], b"change")
+        await pages[1].until_sent(b"change")
+        while not gone.is_finished:
+            await asyncio.sleep(0)
+        assert not other.is_finished
+
+    run(scene)
+
+
+def test_a_stream_that_ends_sends_what_it_has_first() -> None:
+    async def scene() -> None:
+        page = Page()
+        stream = open_stream(page)
+        stream.push([], b"last")
+        stream.end()
+        await page.until_sent(b"last")
+        assert stream.is_finished
+
+    run(scene)
+
+
+def test_a_comment_keeps_the_connection_open() -> None:
+    async def scene() -> None:
+        page = Page()
+        stream = open_stream(page)
+        before = stream.due
+        stream.on_due()
+        await page.until_sent(b": keep-alive\n\n")
+        assert stream.due >= before
+
+    run(scene)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_pushed_during_the_replay_is_sent_after_it_and_not_twice(room: Room, ask: Callable) -> None:  # type: ignore[type-arg]
+    question = ask()
+    room.refresh_from_db()
+
+    async def scene() -> None:
+        page = Page()
+        grant = grant_of(1, [room], {room.slug: "0"})
+        stream = stream_to(page, grant)
+        try:
+            revisions = await hub.add_stream(stream, [room])
+            # One change that the replay has as well, one that it does not have, one that is never replayed.
+            for revision in (question.revision, room.revision + 1):
+                stream.push([change(revision, room.slug)], b"")
+            stream.push([Frame(room.slug, None, "here", lambda is_mine: "ana")], b"")
+            sent = await stream.replay(grant, revisions | {room.pk: -2})
+            events = [line for line in sent.decode().splitlines() if line.startswith("event: ")]
+            assert events[-2:] == [f"event: card-{room.revision + 1}", "event: here"]
+            assert f"event: card-{question.revision}" not in events
+            assert "event: question" in events
+        finally:
+            hub.remove_stream(stream)
+            await close_pool_connections()
+
+    run(scene)
