@@ -229,7 +229,7 @@ def question_object(question: Question, absolute: Absolute) -> QuestionObject:
         "id": question.pk,
         "room": question.room.slug,
         "status": question.status,  # type: ignore[typeddict-item] # a TextChoices value
-        "url": absolute(_path(question)),
+        "url": absolute(path_of(question)),
         "agent": {
             "name": question.agent_name,
             "color": question.agent_color,
@@ -265,7 +265,8 @@ def care_object(question: Question) -> CareObject:
     )
 
 
-def _path(question: Question) -> str:
+def path_of(question: Question) -> str:
+    """The path of the question's page."""
     before_room, before_id = _path_parts(get_script_prefix(), get_urlconf() or settings.ROOT_URLCONF)
     return f"{before_room}{question.room.slug}{before_id}{question.pk}"
 

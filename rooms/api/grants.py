@@ -1,9 +1,6 @@
 """What views grant to requests of agents that stay open (see `rooms.access.admission`)."""
 
 from dataclasses import dataclass
-from sys import intern
-
-from django.http import HttpRequest
 
 from rooms.models import AgentKey
 
@@ -15,7 +12,8 @@ class WaitGrant:
     key_id: int
     question_id: str
     seconds: float
-    origin: str
+    # The address of the question's page, as the client reaches it.
+    url: str
     # Of the reply: 201 if the same request asked the question.
     status: int = 200
 
@@ -31,8 +29,3 @@ class ListenGrant:
     seconds: float = 0
     # For an event stream: the id of the entry at the position.
     cursor: str = ""
-
-
-def origin_of(request: HttpRequest) -> str:
-    """Scheme and host of the addresses in the reply, as the client used them; all waits share the text."""
-    return intern(request.build_absolute_uri("/").removesuffix("/"))

@@ -19,7 +19,7 @@ from rooms.api.endpoint import (
     read_json,
     wait_seconds,
 )
-from rooms.api.grants import WaitGrant, origin_of
+from rooms.api.grants import WaitGrant
 from rooms.contract import problems
 from rooms.contract.limits import IDENTIFIER_LENGTH, QUESTION_LENGTH
 from rooms.contract.payload import Named, ReportedAnswer, parse_ask
@@ -40,7 +40,7 @@ def ask(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     question.room = own_room
     status = 201 if is_new else 200
     if admission := admission_of(request):
-        return admission.admit(WaitGrant(key.pk, question.pk, seconds, origin_of(request), status))
+        return admission.admit(WaitGrant(key.pk, question.pk, seconds, _url(request, question), status))
     reply = _question(request, question, status)
     if not question.is_open:
         lifecycle.deliver(question.pk)  # an agent that repeats its ask after a crash gets the answer here
@@ -91,10 +91,14 @@ def read_question(request: HttpRequest, key: AgentKey, question_id: str) -> Http
         access.check_scope(key, Scope.ASK)
         seconds = wait_seconds(request)
         if admission := admission_of(request):
-            return admission.admit(WaitGrant(key.pk, question.pk, seconds, origin_of(request)))
+            return admission.admit(WaitGrant(key.pk, question.pk, seconds, _url(request, question)))
         look_for_result(question)
         question = access.question_of_key(key, question_id)
     return _question(request, question)
+
+
+def _url(request: HttpRequest, question: Question) -> str:
+    return request.build_absolute_uri(serializers.path_of(question))
 
 
 def look_for_result(question: Question) -> None:

@@ -10,7 +10,7 @@ The server imports only pure functions of the client, which work on the JSON of 
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from bridge_client.results import Question as QuestionResult
 from rooms import access, lifecycle, serializers
 from rooms.access.admission import Admission, admission_of
 from rooms.api.endpoint import endpoint, invalid_parameter, read_json
-from rooms.api.grants import WaitGrant, origin_of
+from rooms.api.grants import WaitGrant
 from rooms.api.questions import ask_within_rate, report_terminal
 from rooms.contract import problems
 from rooms.contract.limits import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
@@ -77,7 +77,7 @@ class ClaudeCodeHook(AnswerWait):
         await self.write(b" ")
 
     async def reply(self, question: Question) -> None:
-        decision = self.call.decide(_as_client(question, self.absolute).result)
+        decision = self.call.decide(QuestionResult.from_wire(self.object_of(question)).result)
         await self.respond_json(self.call.output(decision) or {})
 
     async def reply_open(self) -> None:
@@ -125,18 +125,18 @@ def _ask(request: HttpRequest, key: AgentKey, envelope: dict[str, Any], admissio
     def send(body: dict[str, Any]) -> QuestionResult:
         question, _ = ask_within_rate(request, key, body)
         question.room = key.room
-        return _as_client(question, request.build_absolute_uri)
+        return QuestionResult.from_wire(serializers.question_object(question, request.build_absolute_uri))
 
     agent = request.GET.get("agent") or envelopes.AGENT
     cwd = str(call.envelope.get("cwd") or "")[:FOLDER_LENGTH]
     try:
-        question_id = call.ask(send, agent=agent, context={"cwd": cwd}).id
+        asked = call.ask(send, agent=agent, context={"cwd": cwd})
     except Problem as problem:
         if problem.body["code"] != "invalid_question":
             raise
         _log_not_understood(key.room.slug, str(problem))
         return JsonResponse(call.output(undecided_because(problem)) or {})
-    wait = WaitGrant(key.pk, question_id, call.wait_seconds, origin_of(request))
+    wait = WaitGrant(key.pk, asked.id, call.wait_seconds, asked.url)
     return admission.admit(HookGrant(wait, call))
 
 
@@ -148,11 +148,6 @@ def _read_envelope(request: HttpRequest) -> Any:
         if problem.status not in (400, 415):
             raise
         return None
-
-
-def _as_client(question: Question, absolute: Callable[[str], str]) -> QuestionResult:
-    """The question as the client would have read it from the wire."""
-    return QuestionResult.from_wire(serializers.question_object(question, absolute))
 
 
 def _report(key: AgentKey, room: str, envelope: dict[str, Any]) -> dict[str, Any]:

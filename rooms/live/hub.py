@@ -10,7 +10,6 @@ import logging
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Coroutine
-from contextvars import Context
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +62,9 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._layer_is_down = False
 
-    def run(self, work: Coroutine[Any, Any, None], context: Context | None = None) -> None:
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine that no caller waits for."""
-        task = asyncio.create_task(work, context=context)
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 

@@ -30,7 +30,8 @@ class AnswerWait(LiveConsumer):
     deadline = math.inf
     expires = math.inf
     status = 200
-    origin = ""
+    # The address of the question's page, as the client reaches it.
+    url = ""
     # The result, if the hub has handed it over.
     question: Question | None = None
     _was_last = False
@@ -44,7 +45,7 @@ class AnswerWait(LiveConsumer):
         """Wait as granted; replies at once if the question is settled."""
         now = asyncio.get_running_loop().time()
         self.question_id, self.key_id = grant.question_id, grant.key_id
-        self.origin, self.status = grant.origin, grant.status
+        self.url, self.status = grant.url, grant.status
         self.deadline = now + grant.seconds
         hub.add_wait(self)
         question, expires_after_seconds = await in_database(_start_waiting, self.question_id)
@@ -85,7 +86,7 @@ class AnswerWait(LiveConsumer):
             self.due = self.next_due()
 
     async def reply(self, question: Question) -> None:
-        await self.respond_json(serializers.question_object(question, self.absolute), self.status)
+        await self.respond_json(self.object_of(question), self.status)
 
     async def reply_open(self) -> None:
         """The time is up. From now on only the next poll shows that the agent is still running."""
@@ -102,8 +103,9 @@ class AnswerWait(LiveConsumer):
             raise problems.shutting_down()
         await self.reply(await in_database(read_question, self.question_id))
 
-    def absolute(self, path: str) -> str:
-        return f"{self.origin}{path}"
+    def object_of(self, question: Question) -> serializers.QuestionObject:
+        """The question as the agent reads it."""
+        return serializers.question_object(question, lambda path: self.url)
 
     def unregister(self) -> None:
         self._was_last = hub.remove_wait(self)
