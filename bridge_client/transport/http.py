@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -88,7 +88,10 @@ class Transport:
         with self._exchange("GET", path, None, sent, timeouts, cancellation) as response:
             if response.status != 200:
                 _raise_for_status(self.url, response, response.read())
-            if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            kind = response.headers.get("Content-Type", "")
+            if not kind:
+                raise IncompleteRead(b"")  # the headers were cut off
+            if not kind.startswith("text/event-stream"):
                 raise ProblemError(response.status, "no_stream", f"{self.url} does not stream: it needs ASGI")
             yield response
 
@@ -150,6 +153,8 @@ class Transport:
             reason = f"its certificate is not trusted ({not_trusted})"
         elif isinstance(error, socket.timeout):
             reason = f"no answer within {seconds:g} seconds"
+        elif isinstance(error, IncompleteRead):
+            reason = "its reply was empty or cut off"
         elif isinstance(error, OSError):
             reason = (error.strerror or str(error) or type(error).__name__).lower()
         else:
@@ -187,18 +192,21 @@ def _raise_for_status(url: str, response: HTTPResponse, text: bytes) -> None:
 
 
 def _as_json(url: str, response: HTTPResponse, text: bytes) -> Any:
-    if not text:
+    if response.status == 204:
         return None
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
     try:
         return json.loads(text)
     except ValueError:
-        kind = response.headers.get("Content-Type", "something").partition(";")[0]
+        if not text or kind in ("", "application/json"):
+            # Without a Content-Length nothing else shows that the connection broke too early.
+            raise IncompleteRead(text) from None
         detail = f"{url} answered with {kind} instead of JSON: is that the bridge's address, with its prefix?"
         raise ProblemError(response.status, "not_json", detail) from None
 
 
 def _retry_after_seconds(text: str) -> float | None:
-    if text.isdigit():
+    if text.isdecimal():
         return float(text)
     try:
         from email.utils import parsedate_to_datetime

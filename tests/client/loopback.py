@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections import deque
@@ -29,6 +30,20 @@ def drop(front: "Front", client: socket.socket, request: Request) -> None:
     """Hang up without a word."""
 
 
+def reset(front: "Front", client: socket.socket, request: Request) -> None:
+    """What the kernel does for a killed process: the connection is reset."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def send_bytes(*parts: bytes) -> Behaviour:
+    """Exactly these bytes, then the end of the connection."""
+
+    def send(front: "Front", client: socket.socket, request: Request) -> None:
+        client.sendall(b"".join(parts))
+
+    return send
+
+
 def drop_after_forwarding(front: "Front", client: socket.socket, request: Request) -> None:
     """The bridge gets the request and replies, but the reply is lost on its way."""
     with closing(front.forwarded(request)) as bridge:
@@ -45,6 +60,20 @@ def reply(status: int, **headers: str) -> Behaviour:
         client.sendall("\r\n".join([*head, *lines, "", ""]).encode() + body)
 
     return send
+
+
+JSON_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+EMPTY_OR_CUT: dict[str, Behaviour] = {
+    "no reply": drop,
+    "reset": reset,
+    "half a status": send_bytes(b"HTTP/1.1 20"),
+    "half a head": send_bytes(b"HTTP/1.1 200 OK\r\nContent-Ty"),
+    "no body": send_bytes(JSON_HEAD, b"Content-Length: 0\r\n\r\n"),
+    "only blanks": send_bytes(JSON_HEAD, b"Content-Length: 2\r\n\r\n  "),
+    "half a body": send_bytes(JSON_HEAD, b'Content-Length: 99\r\n\r\n{"id": "q_1", "st'),
+    "half a chunk": send_bytes(JSON_HEAD, b'Transfer-Encoding: chunked\r\n\r\n63\r\n{"id": "q_'),
+    "half a body without a length": send_bytes(JSON_HEAD, b'Connection: close\r\n\r\n{"id": "q_1", "st'),
+}
 
 
 def hold_back(front: "Front", client: socket.socket, request: Request) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from bridge_client import Cancellation, Cancelled, Client, ProblemError
-from tests.client.loopback import Front, drop
+from tests.client.loopback import Behaviour, Front, drop, reply, reset, send_bytes
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.timing import eventually
+
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
 
 class Listener:
@@ -107,6 +109,34 @@ def test_a_restart_is_survived(own_bridge: Bridge) -> None:
     agent.send("three")
     assert listening.next() == "three"
     listening.stop()
+
+
+CUT_STREAMS: dict[str, Behaviour] = {
+    "no reply": drop,
+    "reset": reset,
+    "half a head": send_bytes(b"HTTP/1.1 200 OK\r\nContent-Ty"),
+    "no event": send_bytes(STREAM_HEAD, b"\r\n"),
+    "half an event": send_bytes(STREAM_HEAD, b'\r\nid: m_9\ndata: {"content": "ha'),
+    "half a chunk": send_bytes(STREAM_HEAD, b"Transfer-Encoding: chunked\r\n\r\n63\r\nid: m_9\n"),
+}
+
+
+@pytest.mark.parametrize("cut", CUT_STREAMS.values(), ids=CUT_STREAMS)
+def test_a_stream_that_is_cut_is_opened_again(
+    client: Client, front: Front, agent: Agent, cut: Behaviour
+) -> None:
+    first = agent.send("one")
+    agent.send("two")
+    front.next.append(cut)
+    listening = Listener(client, first["id"])
+    assert listening.next() == "two"
+    listening.stop()
+
+
+def test_a_page_instead_of_a_stream_is_reported_at_once(client: Client, front: Front) -> None:
+    front.always = reply(200)
+    with pytest.raises(ProblemError, match="does not stream"):
+        next(client.events())
 
 
 def test_a_refused_key_is_reported_at_once(client: Client) -> None:

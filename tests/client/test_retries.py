@@ -9,7 +9,15 @@ import pytest
 from bridge_client import Answered, Client, ClientError, ProblemError, Unreachable
 from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.retries import Retries
-from tests.client.loopback import Front, drop, drop_after_forwarding, reply
+from tests.client.loopback import (
+    EMPTY_OR_CUT,
+    Behaviour,
+    Front,
+    drop,
+    drop_after_forwarding,
+    reply,
+    send_bytes,
+)
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.timing import eventually
@@ -27,6 +35,15 @@ def test_temporary_errors_are_retried(client: Client, front: Front, agent: Agent
     front.next.extend([behaviour, behaviour])
     question = client.ask(GO_ON)
     assert len(front.calls("POST")) == 3
+    assert [card["id"] for card in agent.open_questions()] == [question.id]
+
+
+@pytest.mark.parametrize("cut", EMPTY_OR_CUT.values(), ids=EMPTY_OR_CUT)
+def test_an_ask_whose_reply_is_empty_or_cut_is_retried(
+    client: Client, front: Front, agent: Agent, cut: Behaviour
+) -> None:
+    front.next.append(cut)
+    question = client.ask(GO_ON)
     assert [card["id"] for card in agent.open_questions()] == [question.id]
 
 
@@ -122,6 +139,14 @@ def test_pauses_grow_but_stay_within_bounds() -> None:
         pauses.append(retries._pause_seconds(Unreachable("away")))
     assert 0.1 <= pauses[0] <= 0.2
     assert all(1.5 <= pause <= 3 for pause in pauses[5:])
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "\xb2", "9" * 400])
+def test_any_retry_after_is_understood_or_ignored(client: Client, front: Front, text: str) -> None:
+    front.always = send_bytes(f"HTTP/1.1 503 Away\r\nRetry-After: {text}\r\n\r\n".encode("latin-1"))
+    with pytest.raises(ProblemError) as refused:
+        client.transport.request("GET", "/")
+    assert refused.value.retry_after_seconds == (float("inf") if text.startswith("9") else None)
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])

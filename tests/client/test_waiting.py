@@ -8,12 +8,19 @@ import pytest
 
 from bridge_client import Answered, Client, Unreachable
 from bridge_client.transport import waiting
-from tests.client.loopback import Front, Request, drop, forward, reply
+from tests.client.loopback import EMPTY_OR_CUT, Behaviour, Front, Request, drop, forward, reply
 from tests.harness.agents import Agent
 from tests.harness.people import Person
 from tests.harness.timing import eventually
 
 GO_ON = {"question": "Go on?", "options": ["Yes", "No"]}
+
+
+def without_waiting(front: Front, sock: socket.socket, request: Request) -> None:
+    """Under WSGI every wait replies at once."""
+    request.head = request.head.replace(b"wait=", b"ignored=")
+    request.target = request.target.replace("wait=", "ignored=")
+    forward(front, sock, request)
 
 
 @pytest.fixture
@@ -33,6 +40,17 @@ def test_a_wait_continues_after_broken_connections(
     person.answer(question.data, "Yes")
     waiting.join(5)
     assert isinstance(results[0], Answered)
+
+
+@pytest.mark.parametrize("cut", EMPTY_OR_CUT.values(), ids=EMPTY_OR_CUT)
+def test_a_wait_continues_after_a_reply_that_is_empty_or_cut(
+    client: Client, front: Front, agent: Agent, person: Person, cut: Behaviour
+) -> None:
+    question = agent.ask()
+    person.answer(question, "SQLite")
+    front.next.append(cut)
+    assert isinstance(client.wait(question["id"], 30), Answered)
+    assert len(front.calls("GET")) == 2
 
 
 def test_waits_stay_below_the_timeout_of_a_proxy(
@@ -65,14 +83,7 @@ def test_a_wait_without_a_connection_is_unreachable_at_its_end(client: Client, f
 
 
 def test_a_bridge_that_cannot_hold_waits_is_polled_slowly(client: Client, front: Front) -> None:
-    """Under WSGI every wait replies at once."""
     question = client.ask(GO_ON)
-
-    def reply_at_once(front: Front, sock, request) -> None:
-        request.head = request.head.replace(b"wait=", b"ignored=")
-        request.target = request.target.replace("wait=", "ignored=")
-        forward(front, sock, request)
-
-    front.always = reply_at_once
+    front.always = without_waiting
     client.wait(question.id, 3, ends_wait=False)
     assert len(front.calls("GET")) <= 3
