@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+# Only a server that is no bridge replies with these: the method or the HTTP version is unknown to it.
+NEVER_A_BRIDGE = (501, 505)
+
 
 class ClientError(Exception):
     """The base of all exceptions here; its message is one sentence for a person."""
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the same call may succeed a little later."""
+        return False
 
 
 class SettingsError(ClientError):
@@ -24,6 +32,10 @@ class Unreachable(ClientError):
         super().__init__(message)
         self.was_sent = was_sent
         self.is_permanent = is_permanent
+
+    @property
+    def is_temporary(self) -> bool:
+        return not self.is_permanent
 
 
 class ProblemError(ClientError):
@@ -43,3 +55,8 @@ class ProblemError(ClientError):
         self.detail = detail
         self.body = body or {}
         self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def is_temporary(self) -> bool:
+        """True for a key over its rate limit, a bridge that fails or restarts, a proxy without a bridge."""
+        return self.status == 429 or (self.status >= 500 and self.status not in NEVER_A_BRIDGE)

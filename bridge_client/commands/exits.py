@@ -24,7 +24,7 @@ def code_of(error: ClientError) -> int:
     if isinstance(error, SettingsError):
         return INVALID
     if isinstance(error, ProblemError):
-        if error.status in (429, 502, 503, 504):
+        if error.is_temporary:
             return UNREACHABLE
         if error.status in (400, 413, 422) or error.code == "idempotency_conflict":
             return INVALID

@@ -9,8 +9,6 @@ from bridge_client.errors import ClientError, ProblemError, Unreachable
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline
 
-# Temporary: a bridge that restarts, a proxy without a bridge behind it, a key over its rate limit.
-TEMPORARY_STATUSES = (429, 502, 503, 504)
 # Refused before any change, so that even a call that must not happen twice can be retried.
 UNTOUCHED_STATUSES = (429, 503)
 # Except with this code: a database that goes away during a commit may have committed.
@@ -41,7 +39,7 @@ class Retries:
 
     def pause(self, error: ClientError, *, is_repeatable: bool = True) -> None:
         """Sleep until the next try, or raise the error if there is none."""
-        if not _is_temporary(error, is_repeatable):
+        if not _is_worth_a_retry(error, is_repeatable):
             raise error
         seconds = self._pause_seconds(error)
         if seconds >= self._deadline.seconds_left:
@@ -64,11 +62,11 @@ class Retries:
         return seconds
 
 
-def _is_temporary(error: ClientError, is_repeatable: bool) -> bool:
+def _is_worth_a_retry(error: ClientError, is_repeatable: bool) -> bool:
+    if is_repeatable or not error.is_temporary:
+        return error.is_temporary
     if isinstance(error, Unreachable):
-        return not error.is_permanent and (is_repeatable or not error.was_sent)
+        return not error.was_sent
     if isinstance(error, ProblemError):
-        if not is_repeatable and error.code == UNCERTAIN_CODE:
-            return False
-        return error.status in (TEMPORARY_STATUSES if is_repeatable else UNTOUCHED_STATUSES)
+        return error.status in UNTOUCHED_STATUSES and error.code != UNCERTAIN_CODE
     return False

@@ -118,6 +118,7 @@ CUT_STREAMS: dict[str, Behaviour] = {
     "no event": send_bytes(STREAM_HEAD, b"\r\n"),
     "half an event": send_bytes(STREAM_HEAD, b'\r\nid: m_9\ndata: {"content": "ha'),
     "half a chunk": send_bytes(STREAM_HEAD, b"Transfer-Encoding: chunked\r\n\r\n63\r\nid: m_9\n"),
+    "an error": reply(500),
 }
 
 

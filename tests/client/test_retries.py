@@ -1,6 +1,7 @@
 """Retries over restarts, broken connections and rate limits; a question is never asked twice."""
 
 import signal
+import socket
 import threading
 import time
 
@@ -13,6 +14,7 @@ from tests.client.loopback import (
     EMPTY_OR_CUT,
     Behaviour,
     Front,
+    Request,
     drop,
     drop_after_forwarding,
     reply,
@@ -30,7 +32,9 @@ def client(front: Front, agent: Agent) -> Client:
     return Client(front.url, agent.key, agent.room, patience_seconds=10)
 
 
-@pytest.mark.parametrize("behaviour", [drop, reply(502), reply(503), reply(504), reply(429)])
+@pytest.mark.parametrize(
+    "behaviour", [drop, reply(500), reply(502), reply(503), reply(504), reply(520), reply(429)]
+)
 def test_temporary_errors_are_retried(client: Client, front: Front, agent: Agent, behaviour) -> None:
     front.next.extend([behaviour, behaviour])
     question = client.ask(GO_ON)
@@ -44,6 +48,19 @@ def test_an_ask_whose_reply_is_empty_or_cut_is_retried(
 ) -> None:
     front.next.append(cut)
     question = client.ask(GO_ON)
+    assert [card["id"] for card in agent.open_questions()] == [question.id]
+
+
+def test_an_error_after_the_question_was_stored_does_not_ask_twice(
+    client: Client, front: Front, agent: Agent
+) -> None:
+    def fail_after_forwarding(front: Front, sock: socket.socket, request: Request) -> None:
+        drop_after_forwarding(front, sock, request)
+        reply(500)(front, sock, request)
+
+    front.next.extend([fail_after_forwarding, fail_after_forwarding])
+    question = client.ask(GO_ON)
+    assert len(front.calls("POST")) == 3
     assert [card["id"] for card in agent.open_questions()] == [question.id]
 
 
@@ -77,7 +94,7 @@ def test_retry_after_may_be_a_date(client: Client, front: Front) -> None:
     assert second.at - first.at < 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 409, 413, 422, 500])
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 413, 422, 501])
 def test_permanent_errors_are_not_retried(client: Client, front: Front, status: int) -> None:
     front.next.append(reply(status))
     with pytest.raises(ProblemError) as refused:

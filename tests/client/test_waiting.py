@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from bridge_client import Answered, Client, Unreachable
+from bridge_client import Answered, Client, ProblemError, Unreachable
 from bridge_client.transport import waiting
 from tests.client.loopback import EMPTY_OR_CUT, Behaviour, Front, Request, drop, forward, reply
 from tests.harness.agents import Agent
@@ -42,6 +42,17 @@ def test_a_wait_continues_after_broken_connections(
     assert isinstance(results[0], Answered)
 
 
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520, 524])
+def test_a_wait_continues_after_an_error_of_the_server(
+    client: Client, front: Front, agent: Agent, person: Person, status: int
+) -> None:
+    question = agent.ask()
+    person.answer(question, "SQLite")
+    front.next.append(reply(status))
+    assert isinstance(client.wait(question["id"], 30), Answered)
+    assert len(front.calls("GET")) == 2
+
+
 @pytest.mark.parametrize("cut", EMPTY_OR_CUT.values(), ids=EMPTY_OR_CUT)
 def test_a_wait_continues_after_a_reply_that_is_empty_or_cut(
     client: Client, front: Front, agent: Agent, person: Person, cut: Behaviour
@@ -51,6 +62,18 @@ def test_a_wait_continues_after_a_reply_that_is_empty_or_cut(
     front.next.append(cut)
     assert isinstance(client.wait(question["id"], 30), Answered)
     assert len(front.calls("GET")) == 2
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410, 422, 501])
+def test_a_permanent_error_ends_a_wait_at_once(
+    client: Client, front: Front, agent: Agent, status: int
+) -> None:
+    question = agent.ask()
+    front.next.append(reply(status))
+    with pytest.raises(ProblemError) as refused:
+        client.wait(question["id"], 30)
+    assert refused.value.status == status
+    assert len(front.requests) == 1
 
 
 def test_waits_stay_below_the_timeout_of_a_proxy(
