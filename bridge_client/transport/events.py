@@ -11,7 +11,7 @@ from bridge_client.errors import ClientError
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.http import Transport
-from bridge_client.transport.retries import OnRetry, Retries
+from bridge_client.transport.retries import OnRetry, Retries, jittered
 
 # The server sends a comment every 15 seconds: after three missing ones the stream is dead.
 SILENCE_SECONDS = 45
@@ -44,7 +44,7 @@ def follow(
             retries.pause(error)
         else:
             # Closed by a server that stops: it comes back, or another one takes over.
-            cancellation.sleep(REOPEN_SECONDS)
+            cancellation.sleep(jittered(REOPEN_SECONDS))
 
 
 def read_events(response: HTTPResponse) -> Iterator[tuple[str, str]]:

@@ -55,11 +55,15 @@ class Retries:
 
     def _pause_seconds(self, error: ClientError) -> float:
         longest = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * (1 << min(self._failures, 10)))
-        # Jitter from half to all of it, so that agents cut off together do not reconnect together.
-        seconds = longest * (0.5 + os.urandom(1)[0] / 510)
+        seconds = jittered(longest)
         if isinstance(error, ProblemError) and error.retry_after_seconds is not None:
             return error.retry_after_seconds + seconds
         return seconds
+
+
+def jittered(seconds: float) -> float:
+    """From half to all of it, so that agents cut off together do not reconnect together."""
+    return seconds * (0.5 + os.urandom(1)[0] / 510)
 
 
 def _is_worth_a_retry(error: ClientError, is_repeatable: bool) -> bool:
