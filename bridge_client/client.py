@@ -16,9 +16,14 @@ from bridge_client.results import Choice, Memory, Question, Result
 from bridge_client.settings import Settings, check
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline, longest_wait, question_deadline
-from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.http import Transport
 from bridge_client.transport.retries import OnRetry, Retries
-from bridge_client.transport.waiting import end_wait, question_path, wait_until_settled
+from bridge_client.transport.waiting import (
+    end_wait,
+    question_path,
+    wait_for_messages,
+    wait_until_settled,
+)
 
 # A restart takes a few seconds; a bridge that is down for longer will not be back soon.
 PATIENCE_SECONDS = 30.0
@@ -301,19 +306,20 @@ class Client:
     def messages(
         self, after: str = "", *, wait_seconds: float = 0, limit: int = PAGE_SIZE
     ) -> tuple[list[dict[str, Any]], str | None]:
-        """A page of the timeline after this id, and the id after which the next page begins, or None."""
+        """A page of the timeline after this id, and the id after which the next page begins, or None.
+
+        If the page is empty, wait up to `wait_seconds` for a message.
+        """
+        path = f"{self.room_path}/messages"
         query: dict[str, Any] = {"limit": limit}
         if after:
             query["after"] = after
         if wait_seconds:
-            query["wait"] = f"{wait_seconds:g}"
-        page = self._call(
-            "GET",
-            f"{self.room_path}/messages",
-            query=query,
-            read_seconds=wait_seconds + READ_SECONDS,
-            patience_seconds=wait_seconds + self._patience_seconds,
-        )
+            patience = Deadline(wait_seconds + self._patience_seconds)
+            retries = Retries(patience, on_retry=self._on_retry)
+            page = wait_for_messages(self.transport, path, query, Deadline(wait_seconds), retries)
+        else:
+            page = self._call("GET", path, query=query)
         return page["messages"], page["next"]
 
     def events(
@@ -338,12 +344,10 @@ class Client:
         path: str,
         *,
         is_repeatable: bool = True,
-        patience_seconds: float | None = None,
         cancellation: Cancellation | None = None,
         **options: Any,
     ) -> Any:
-        patience_seconds = self._patience_seconds if patience_seconds is None else patience_seconds
-        retries = Retries(Deadline(patience_seconds), cancellation, self._on_retry)
+        retries = Retries(Deadline(self._patience_seconds), cancellation, self._on_retry)
         while True:
             try:
                 return self.transport.request(method, path, cancellation=cancellation, **options).body

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from bridge_client.client import PAGE_SIZE, Client
+from bridge_client.client import PAGE_SIZE
 from bridge_client.commands import exits, flags, terminal_text
-from bridge_client.transport.deadlines import Deadline
 from bridge_client.transport.waiting import POLL_SECONDS
 
 EPILOG = """Prints one message per line as JSON, oldest first, with id, sender, sender_type, type, content,
@@ -37,26 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     args.room = args.room_to_read or args.room
     client = flags.make_client(args)
-    if args.limit is not None:
-        page, _ = client.messages(args.after, wait_seconds=args.wait, limit=args.limit)
-        _print(page)
-        return exits.OK
-    after = _wait_for_messages(client, args.after, args.wait)
-    while after is not None:
+    limit = PAGE_SIZE if args.limit is None else args.limit
+    page, after = client.messages(args.after, wait_seconds=args.wait, limit=limit)
+    _print(page)
+    while args.limit is None and after is not None:
         page, after = client.messages(after)
         _print(page)
     return exits.OK
-
-
-def _wait_for_messages(client: Client, after: str, seconds: float) -> str | None:
-    """Print the first page as soon as there is one; the id after which the next one begins."""
-    deadline = Deadline(seconds)
-    while True:
-        wait_seconds = min(POLL_SECONDS, deadline.seconds_left)
-        page, following = client.messages(after, wait_seconds=wait_seconds, limit=PAGE_SIZE)
-        _print(page)
-        if page or not deadline.seconds_left:
-            return following
 
 
 def _print(messages: list[dict[str, object]]) -> None:

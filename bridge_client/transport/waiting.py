@@ -1,10 +1,12 @@
-"""Waiting for an answer: one long-poll after another, over restarts of the bridge."""
+"""Waiting for an answer or for messages: one long-poll after another, over restarts of the bridge."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 from urllib.parse import quote
 
 from bridge_client.errors import ClientError, Unreachable
@@ -39,6 +41,33 @@ def wait_until_settled(
 ) -> Question:
     """The question as soon as it is settled, or as it is at the deadline."""
     retries = Retries(deadline, cancellation, on_retry)
+    for body in _replies(transport, question_path(question_id), {}, deadline, retries, cancellation):
+        question = Question.from_wire(body)
+        if not question.is_open:
+            break
+    return question
+
+
+def wait_for_messages(
+    transport: Transport, path: str, query: Mapping[str, Any], deadline: Deadline, retries: Retries
+) -> dict[str, Any]:
+    """The first page that has messages, or the empty one at the deadline."""
+    page: dict[str, Any]
+    for page in _replies(transport, path, query, deadline, retries, Cancellation()):
+        if page["messages"]:
+            break
+    return page
+
+
+def _replies(
+    transport: Transport,
+    path: str,
+    query: Mapping[str, Any],
+    deadline: Deadline,
+    retries: Retries,
+    cancellation: Cancellation,
+) -> Iterator[Any]:
+    """The body of one long-poll after another; the last one is from the deadline."""
     longest = POLL_SECONDS
     while True:
         seconds = min(longest, deadline.seconds_left)
@@ -46,8 +75,8 @@ def wait_until_settled(
         try:
             reply = transport.request(
                 "GET",
-                question_path(question_id),
-                query={"wait": f"{seconds:.3f}"},
+                path,
+                query={**query, "wait": f"{seconds:.3f}"},
                 read_seconds=seconds + READ_SECONDS,
                 cancellation=cancellation,
             )
@@ -61,9 +90,9 @@ def wait_until_settled(
             retries.pause(error)
             continue
         retries.succeeded()
-        question = Question.from_wire(reply.body)
-        if not question.is_open or not deadline.seconds_left:
-            return question
+        yield reply.body
+        if not deadline.seconds_left:
+            return
         if time.monotonic() - started < min(seconds, POLL_AGAIN_SECONDS):
             cancellation.sleep(min(POLL_AGAIN_SECONDS, deadline.seconds_left))
 

@@ -110,3 +110,31 @@ def test_a_bridge_that_cannot_hold_waits_is_polled_slowly(client: Client, front:
     front.always = without_waiting
     client.wait(question.id, 3, ends_wait=False)
     assert len(front.calls("GET")) <= 3
+
+
+# ---- messages --------------------------------------------------------------------------------------------
+
+
+def test_a_wait_for_messages_is_not_longer_after_an_error(
+    client: Client, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.5)
+    front.next.extend([forward, reply(500)])
+    assert client.messages(wait_seconds=2) == ([], None)
+    asked = [float(request.target.partition("wait=")[2]) for request in front.calls("GET", "/messages")]
+    assert len(asked) > 3
+    assert max(asked) == 0.5
+    assert asked[-1] < 0.5
+
+
+def test_a_permanent_error_ends_a_wait_for_messages_at_once(client: Client, front: Front) -> None:
+    front.next.append(reply(401))
+    with pytest.raises(ProblemError):
+        client.messages(wait_seconds=30)
+    assert len(front.requests) == 1
+
+
+def test_a_bridge_that_cannot_hold_waits_for_messages_is_polled_slowly(client: Client, front: Front) -> None:
+    front.always = without_waiting
+    client.messages(wait_seconds=3)
+    assert len(front.calls("GET", "/messages")) <= 3
