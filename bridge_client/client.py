@@ -210,8 +210,8 @@ class Client:
     ) -> Result:
         """Ask a question with `timeout_seconds` as its deadline, and wait for its end.
 
-        The bridge expires the question. StillOpen is returned only if the bridge cannot be reached at that
-        moment, or if the same question was asked before without a deadline.
+        The bridge expires the question. StillOpen is returned only if the bridge is late with that, or if the
+        same question was asked before without a deadline.
         """
         deadline = question_deadline(timeout_seconds)
         question = self.ask(questions, timeout_seconds=deadline, cancellation=cancellation, **fields)
@@ -316,7 +316,7 @@ class Client:
             query["after"] = after
         if wait_seconds:
             patience = Deadline(wait_seconds + self._patience_seconds)
-            retries = Retries(patience, on_retry=self._on_retry)
+            retries = Retries(patience, on_retry=self._on_retry, is_wait=True)
             page = wait_for_messages(self.transport, path, query, Deadline(wait_seconds), retries)
         else:
             page = self._call("GET", path, query=query)

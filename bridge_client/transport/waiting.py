@@ -13,7 +13,7 @@ from bridge_client.errors import ClientError, Unreachable
 from bridge_client.results import Question
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline
-from bridge_client.transport.http import READ_SECONDS, Transport
+from bridge_client.transport.http import CONNECT_SECONDS, READ_SECONDS, Transport
 from bridge_client.transport.retries import OnRetry, Retries
 
 # Below the 60 seconds after which proxies cut a silent connection, and below the server's own 55.
@@ -24,6 +24,8 @@ SHORTEST_POLL_SECONDS = 5.0
 HELD_SECONDS = 1.0
 # A bridge under WSGI cannot hold a wait and replies at once: poll about as often as a page does.
 POLL_AGAIN_SECONDS = 2.0
+# The last try is at the deadline itself, and Claude Code stops a hook a few seconds after that.
+LAST_TRY_SECONDS = 2.0
 # How long a person who pressed Esc may have to wait; the lease expires within half a minute anyway.
 END_WAIT_SECONDS = 2.0
 
@@ -40,7 +42,7 @@ def wait_until_settled(
     on_retry: OnRetry | None = None,
 ) -> Question:
     """The question as soon as it is settled, or as it is at the deadline."""
-    retries = Retries(deadline, cancellation, on_retry)
+    retries = Retries(deadline, cancellation, on_retry, is_wait=True)
     for body in _replies(transport, question_path(question_id), {}, deadline, retries, cancellation):
         question = Question.from_wire(body)
         if not question.is_open:
@@ -72,12 +74,14 @@ def _replies(
     while True:
         seconds = min(longest, deadline.seconds_left)
         started = time.monotonic()
+        is_last_try = retries.is_last_try
         try:
             reply = transport.request(
                 "GET",
                 path,
                 query={**query, "wait": f"{seconds:.3f}"},
-                read_seconds=seconds + READ_SECONDS,
+                connect_seconds=LAST_TRY_SECONDS if is_last_try else CONNECT_SECONDS,
+                read_seconds=LAST_TRY_SECONDS if is_last_try else seconds + READ_SECONDS,
                 cancellation=cancellation,
             )
         except ClientError as error:

@@ -113,6 +113,15 @@ def test_the_last_error_is_raised_at_the_deadline(front: Front, agent: Agent) ->
     assert len(front.requests) > 1
 
 
+def test_a_call_that_is_told_to_come_back_too_late_fails_at_once(client: Client, front: Front) -> None:
+    front.next.append(reply(503, Retry_After="60"))
+    started = time.monotonic()
+    with pytest.raises(ProblemError):
+        client.ask(GO_ON)
+    assert time.monotonic() - started < 5
+    assert len(front.requests) == 1
+
+
 def test_a_missing_server_is_unreachable_at_the_deadline(agent: Agent) -> None:
     client = Client("http://127.0.0.1:9", agent.key, agent.room, patience_seconds=1)
     started = time.monotonic()
@@ -156,6 +165,12 @@ def test_pauses_grow_but_stay_within_bounds() -> None:
         pauses.append(retries._pause_seconds(Unreachable("away")))
     assert 0.1 <= pauses[0] <= 0.2
     assert all(1.5 <= pause <= 3 for pause in pauses[5:])
+
+
+@pytest.mark.parametrize("named", [3600.0, float("inf")])
+def test_a_pause_that_a_maintenance_page_names_is_bounded(named: float) -> None:
+    error = ProblemError(503, "http_503", "Maintenance", retry_after_seconds=named)
+    assert 60 <= Retries(Deadline(None))._pause_seconds(error) <= 63
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "\xb2", "9" * 400])

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -74,6 +75,39 @@ def test_a_permanent_error_ends_a_wait_at_once(
         client.wait(question["id"], 30)
     assert refused.value.status == status
     assert len(front.requests) == 1
+
+
+def test_a_wait_without_a_good_reply_fails_only_at_its_end(client: Client, front: Front) -> None:
+    question = client.ask(GO_ON)
+    front.always = reply(500)
+    started = time.monotonic()
+    with pytest.raises(ProblemError) as refused:
+        client.wait(question.id, 2)
+    assert refused.value.status == 500
+    assert time.monotonic() - started >= 2
+
+
+def test_a_wait_that_is_told_to_come_back_too_late_tries_once_more_at_its_end(
+    client: Client, front: Front, agent: Agent, person: Person
+) -> None:
+    question = agent.ask()
+    person.answer(question, "SQLite")
+    front.next.append(reply(503, Retry_After="600"))
+    assert isinstance(client.wait(question["id"], 1), Answered)
+    first, last = front.calls("GET")
+    assert last.at - first.at >= 0.9
+    assert last.target.endswith("wait=0.000")
+
+
+def test_the_last_try_of_a_wait_is_short(client: Client, front: Front) -> None:
+    """Claude Code stops a hook a few seconds after the hook's own timeout."""
+    question = client.ask(GO_ON)
+    front.next.append(reply(503, Retry_After="600"))
+    front.always = lambda front, sock, request: sock.recv(1)  # never a reply
+    started = time.monotonic()
+    with pytest.raises(Unreachable, match="no answer within 2 seconds"):
+        client.wait(question.id, 1)
+    assert time.monotonic() - started < 5
 
 
 def test_waits_stay_below_the_timeout_of_a_proxy(
