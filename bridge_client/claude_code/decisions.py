@@ -20,6 +20,7 @@ from bridge_client.claude_code.sentences import (
     no_answer_yet_sentence,
     withdrawn_sentence,
 )
+from bridge_client.errors import ProblemError
 from bridge_client.results import Answered, Choice, Declined, Expired, Result, StillOpen
 
 
@@ -89,7 +90,11 @@ def decide(
 
 def undecided_because(error: Exception) -> Undecided:
     """The decision if the question could not be asked, or its answer could not be fetched."""
-    return Undecided(f"No answer could be fetched from the bridge. {str(error).rstrip('.')}")
+    why = str(error).rstrip(".")
+    if isinstance(error, ProblemError) and error.is_temporary:
+        # Its detail says to try again. The client did so for as long as it could; the model must not.
+        why = f"Its last reply was the error {error.code}"
+    return Undecided(f"No answer could be fetched from the bridge. {why}")
 
 
 def _allow(

@@ -12,11 +12,13 @@ from bridge_client import (
     Declined,
     Expired,
     Person,
+    ProblemError,
     Question,
     StillOpen,
+    Unreachable,
     Withdrawn,
 )
-from bridge_client.claude_code.decisions import Allow, Deny, Undecided, decide
+from bridge_client.claude_code.decisions import Allow, Deny, Undecided, decide, undecided_because
 
 QUESTION = Question({}, "q_1", "answered")
 
@@ -174,3 +176,25 @@ def test_an_expired_question_without_a_wait_names_the_deadline() -> None:
     decision = decide(Expired(QUESTION, []), INPUT)
     assert isinstance(decision, Undecided)
     assert decision.reason == "Nobody answered before the question's deadline"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Unreachable("Cannot reach the bridge at URL: connection refused"), "URL: connection refused"),
+        (ProblemError(401, "unauthorized", "This needs a valid agent key."), "This needs a valid agent key"),
+        (
+            ProblemError(503, "shutting_down", "Ask again in a moment."),
+            "last reply was the error shutting_down",
+        ),
+        (ProblemError(500, "server_error", "Try again."), "last reply was the error server_error"),
+        (ProblemError(502, "http_502", "URL answered 502"), "last reply was the error http_502"),
+    ],
+)
+def test_a_model_is_never_told_to_try_again_when_no_answer_could_be_fetched(
+    error: Exception, words: str
+) -> None:
+    message = undecided_because(error).message
+    assert message.startswith("No answer could be fetched from the bridge. ")
+    assert f"{words}. Do not ask it again: go on" in message
+    assert "gain." not in message
