@@ -53,6 +53,9 @@ class Undecided:
 
 Decision = Union[Allow, Deny, Undecided]
 
+# For a server that stops while Claude Code waits in its HTTP hook, which Claude Code does not call again.
+BRIDGE_STOPPED = Undecided("The bridge was stopped before the question was answered")
+
 
 def decide(
     result: Result,

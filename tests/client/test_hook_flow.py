@@ -1,11 +1,13 @@
 """The flow of the Claude Code hook without I/O, as the command and the server both run it."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from bridge_client import Choice, Question
+from bridge_client.claude_code.decisions import BRIDGE_STOPPED
 from bridge_client.claude_code.hook import HookCall, Refusal, report
 
 TOOL_INPUT = {"questions": [{"question": "Go on?", "options": [{"label": "Yes"}, {"label": "No"}]}]}
@@ -63,6 +65,16 @@ def test_only_a_headless_question_has_a_deadline(
     (body,) = bodies_of(call, question())
     assert body.get("timeout_seconds") == deadline
     assert call.wait_seconds == wait
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_a_bridge_that_stops_leaves_the_question_to_the_terminal_or_tells_the_model(event: str) -> None:
+    assert HookCall(envelope(event), 300).output(BRIDGE_STOPPED) is None
+    told = HookCall(envelope(event), 300, is_headless=True).output(BRIDGE_STOPPED)
+    assert told is not None
+    text = json.dumps(told)
+    assert "deny" in text
+    assert "The bridge was stopped before the question was answered. Do not ask it again: go on" in text
 
 
 @dataclass
