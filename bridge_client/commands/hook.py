@@ -14,7 +14,7 @@ from typing import Any
 from bridge_client.claude_code import context, envelopes
 from bridge_client.claude_code.decisions import Decision, Undecided, undecided_because
 from bridge_client.claude_code.hook import HookCall, Refusal, report
-from bridge_client.client import Client
+from bridge_client.client import PATIENCE_SECONDS, Client
 from bridge_client.commands import exits, flags, terminal_text
 from bridge_client.commands.signals import Stopped
 from bridge_client.errors import ClientError, ProblemError
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     is_report = envelopes.is_report(envelope)
     call = HookCall(envelope, args.timeout, args.headless)
     try:
-        patience_seconds = REPORT_PATIENCE_SECONDS if is_report else ASK_PATIENCE_SECONDS
+        patience_seconds = REPORT_PATIENCE_SECONDS if is_report else _ask_patience_seconds(args)
         client = Client.from_settings(flags.load_settings(args), patience_seconds=patience_seconds)
         if is_report:
             _print_output(report(envelope, _RoomOverHttp(client)))
@@ -90,6 +90,10 @@ def run(args: argparse.Namespace) -> int:
     except Stopped:
         pass  # the wait is ended; Claude Code does not read the output of a stopped hook
     return exits.OK
+
+
+def _ask_patience_seconds(args: argparse.Namespace) -> float:
+    return min(PATIENCE_SECONDS, args.timeout) if args.headless else ASK_PATIENCE_SECONDS
 
 
 def _ask_and_wait(call: HookCall, client: Client, agent: str) -> Decision:

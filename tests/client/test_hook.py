@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import Command, ends
-from tests.client.loopback import Front, Request, forward, reply
+from tests.client.loopback import Front, Request, forward, reply, reset, send_bytes
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.people import Person
@@ -184,7 +184,8 @@ def test_a_bridge_that_is_down_opens_the_dialog_within_its_patience(command: Com
 
 
 def test_headless_the_model_is_told_that_the_bridge_is_down(command: Command) -> None:
-    done = command.run("hook", "--headless", stdin=envelope(), ASK_BRIDGE_URL="http://127.0.0.1:9")
+    down = {"ASK_BRIDGE_URL": "http://127.0.0.1:9"}
+    done = command.run("hook", "--headless", "--timeout", "1", stdin=envelope(), **down)
     assert done.returncode == 0
     assert "connection refused" in hook_output(done.stdout)["permissionDecisionReason"]
 
@@ -230,17 +231,52 @@ def test_the_person_learns_what_the_agent_does(command: Command, agent: Agent, t
     assert question["agent"]["name"] == "Laptop of Ana"
 
 
+@pytest.mark.parametrize(("flags", "end"), [([], signal.SIGKILL), (["--headless"], signal.SIGTERM)])
 def test_a_restart_while_it_waits_changes_nothing(
-    own_bridge: Bridge, make_command: Callable[..., Command]
+    own_bridge: Bridge, make_command: Callable[..., Command], flags: list[str], end: int
 ) -> None:
     agent = own_bridge.agent()
     command = make_command(f"http://127.0.0.1:{own_bridge.site.port}", agent)
-    with command.start("hook", "--timeout", "120", stdin=envelope()) as process:
+    with command.start("hook", "--timeout", "120", *flags, stdin=envelope()) as process:
         question = waiting_question(agent)
-        own_bridge.site.stop(signal.SIGKILL)
+        own_bridge.site.stop(end)
         agent.site = own_bridge.start_again()
         own_bridge.new_person("ana").answer(question, "SQLite")
         code, printed, _ = ends(process, seconds=30)
+    assert code == 0
+    assert hook_output(printed)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+
+
+@pytest.mark.parametrize("flags", [[], ["--headless"]], ids=["at a terminal", "headless"])
+def test_an_outage_until_the_end_is_not_reported_as_no_answer(
+    front: Front, agent: Agent, make_command: Callable[..., Command], flags: list[str]
+) -> None:
+    stopping = b'{"code": "shutting_down", "detail": "The bridge is restarting; ask again in a moment."}'
+    head = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\r\n"
+    command = make_command(front.url, agent)
+    with command.start("hook", "--timeout", "3", *flags, stdin=envelope()) as process:
+        waiting_question(agent)
+        front.always = send_bytes(head, stopping)
+        front.break_all()
+        code, printed, errors = ends(process, seconds=30)
+    assert code == 0
+    reason = "No answer could be fetched from the bridge. Its last reply was the error shutting_down"
+    assert errors == f"ask-bridge: {reason}\n"
+    if flags:
+        told = hook_output(printed)["permissionDecisionReason"]
+        assert told.startswith(f"{reason}. Do not ask it again")
+    else:
+        assert printed == ""
+
+
+@pytest.mark.parametrize("flags", [[], ["--headless"]], ids=["at a terminal", "headless"])
+def test_an_error_of_the_bridge_on_the_ask_is_retried(
+    front: Front, agent: Agent, make_command: Callable[..., Command], person: Person, flags: list[str]
+) -> None:
+    front.next.extend([reply(500), reset])
+    with make_command(front.url, agent).start("hook", *flags, stdin=envelope()) as process:
+        person.answer(waiting_question(agent), "SQLite")
+        code, printed, _ = ends(process)
     assert code == 0
     assert hook_output(printed)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
 
