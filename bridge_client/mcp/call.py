@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from bridge_client.claude_code.context import gather
 from bridge_client.client import PATIENCE_SECONDS, Client
 from bridge_client.errors import ClientError, Unreachable
-from bridge_client.mcp.results import Outcome, failed, outcome_of, remembered, still_open
-from bridge_client.results import Question, Result, StillOpen
+from bridge_client.mcp.results import NO_REPLY, Outcome, failed, outcome_of, remembered, still_open
+from bridge_client.results import Question, Result
 from bridge_client.transport.cancellation import Cancellation
 from bridge_client.transport.deadlines import Deadline, question_deadline
 from bridge_client.transport.in_flight import InFlight
+from bridge_client.transport.retries import OnRetry
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -71,7 +72,7 @@ class Call:
     def __init__(
         self,
         ctx: ServerRequestContext[Any],
-        make_client: Callable[[float], Client],
+        make_client: Callable[[float, OnRetry], Client],
         in_flight: InFlight,
         session_id: str,
         limits: Limits,
@@ -90,7 +91,17 @@ class Call:
         # A thread whose connection hangs may be late; the MCP client gets a reply in time nevertheless.
         self._end = Deadline(limit - margin / 2)
         # At most half of the time for retries of the ask, so that some is left for people.
-        self._client = make_client(min(PATIENCE_SECONDS, self.wait_seconds / 2))
+        self._patience_seconds = min(PATIENCE_SECONDS, self.wait_seconds / 2)
+        self._outage_limit: Deadline | None = None
+        self._client = make_client(self._patience_seconds, self._outage_began)
+
+    def _outage_began(self, _: ClientError) -> None:
+        self._outage_limit = Deadline(self._patience_seconds)
+
+    @property
+    def _is_bridge_down(self) -> bool:
+        """Whether the bridge has been away for so long that it will not be back soon."""
+        return self._outage_limit is not None and not self._outage_limit.seconds_left
 
     @property
     def tool_use_id(self) -> str:
@@ -140,22 +151,16 @@ class Call:
         )
 
     async def wait_for_end(self, question: Question) -> Result:
-        """`wait` for a question whose deadline is the end of this call: the bridge expires it.
-
-        StillOpen only if the bridge replies too late or not at all.
-        """
-        try:
-            return await self.wait(question.id, question.url, self._end)
-        except OutOfTime:
-            return StillOpen(question)
+        """`wait` for a question whose deadline is the end of this call: the bridge expires it."""
+        return await self.wait(question.id, question.url, self._end)
 
     async def settle(self, question_id: str, url: str = "") -> Outcome:
-        """`wait`, with errors as outcomes."""
+        """`wait`, with errors as outcomes. If the call ends during a restart, the model waits again."""
         try:
             return outcome_of(await self.wait(question_id, url))
-        except OutOfTime:
-            return still_open(question_id, url)
         except ClientError as error:
+            if error.is_temporary and not self._is_bridge_down:
+                return still_open(question_id, url, NO_REPLY)
             return failed(error, question_id)
 
     async def _run(self, call: Callable[[Cancellation], T], doing: str) -> T:
@@ -179,7 +184,7 @@ class Call:
                 await self._ctx.session.report_progress(seconds, self.wait_seconds, doing)
                 left = self._end.seconds_left
                 if not left:
-                    raise OutOfTime(f"The bridge has not replied for {self.wait_seconds:g} seconds")
+                    raise OutOfTime("It did not reply in time")
                 await asyncio.wait({future}, timeout=min(self._progress_seconds, left))
             return future.result()
         finally:

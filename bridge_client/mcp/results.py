@@ -11,7 +11,6 @@ from bridge_client.claude_code.answers import claude_answers
 from bridge_client.claude_code.decisions import undecided_because
 from bridge_client.claude_code.sentences import (
     DO_NOT_ASK_AGAIN,
-    NO_ANSWER_YET,
     all_names,
     as_name,
     declined_sentence,
@@ -37,6 +36,8 @@ from bridge_client.results import (
 
 # Errors that the model can fix by changing its call; all others concern the setup or the network.
 INVALID_STATUSES = (400, 404, 409, 413, 422)
+
+NO_REPLY = "The bridge does not reply at the moment"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def outcome_of(result: Result) -> Outcome:
     return Outcome({**data, "message": message}, message)
 
 
-def still_open(question_id: str, url: str = "", why: str = NO_ANSWER_YET) -> Outcome:
+def still_open(question_id: str, url: str, why: str) -> Outcome:
     """There is no decision yet, and the time of the call is over."""
     message = f"{why}; the question stays open."
     data = {

@@ -18,6 +18,7 @@ from bridge_client.mcp.call import SESSION_VARIABLE, Call, Limits
 from bridge_client.mcp.results import Outcome, failed
 from bridge_client.settings import Settings
 from bridge_client.transport.in_flight import InFlight
+from bridge_client.transport.retries import OnRetry
 from bridge_client.transport.waiting import END_WAIT_SECONDS
 from bridge_client.version import __version__
 
@@ -139,8 +140,8 @@ class McpServer:
         return (self._agent or (info and (info.title or info.name)) or UNNAMED_AGENT)[:NAME_LENGTH]
 
 
-def _make_client(settings: Settings, patience_seconds: float) -> Client:
-    return Client.from_settings(settings, patience_seconds=patience_seconds)
+def _make_client(settings: Settings, patience_seconds: float, on_retry: OnRetry) -> Client:
+    return Client.from_settings(settings, patience_seconds=patience_seconds, on_retry=on_retry)
 
 
 def _as_tool_result(outcome: Outcome) -> types.CallToolResult:

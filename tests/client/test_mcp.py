@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, Implementation, TextContent
 from bridge_client.mcp.call import Limits
 from rooms.contract.care import Care
 from tests.client.conftest import Command, ends
-from tests.client.loopback import Front, Request, forward, hold_back
+from tests.client.loopback import Front, Request, forward, hold_back, reply
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.people import Person
@@ -356,6 +356,37 @@ def test_a_silent_bridge_does_not_delay_the_reply(
     run(test)
 
 
+def test_a_model_whose_call_ends_during_a_restart_waits_again(
+    make_command: Callable[..., Command], agent: Agent, front: Front
+) -> None:
+    away = reply(503, Retry_After="60")
+
+    def stop_late(front: Front, client: socket.socket, request: Request) -> None:
+        client.settimeout(0.8 * float(request.target.partition("wait=")[2]))
+        with suppress(TimeoutError):
+            client.recv(1)
+        away(front, client, request)
+
+    async def test() -> None:
+        async with connected(make_command(front.url, agent), MCP_TOOL_TIMEOUT="6000") as session:
+            front.next.extend([forward, stop_late])
+            front.always = away
+            result = await session.call_tool("ask_user_question", ASK)
+            (question,) = agent.open_questions()
+            assert data(result)["status"] == "still_open"
+            assert data(result)["question_id"] == question["id"]
+            assert data(result)["message"] == (
+                "The bridge does not reply at the moment; the question stays open."
+            )
+            assert not result.is_error
+            # It is still away for the whole next call: that is no restart.
+            waited = await session.call_tool("wait_for_answer", {"question_id": question["id"]})
+            assert data(waited)["status"] == "unreachable"
+            assert "Do not ask it again" in data(waited)["message"]
+
+    run(test)
+
+
 def test_a_client_that_wants_progress_gets_it(command: Command, agent: Agent, person: Person) -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
@@ -573,7 +604,8 @@ def test_a_permission_prompt_to_a_silent_bridge_is_denied_in_time(
             front.always = hold_back_waits
             denied = decision(await session.call_tool("approve", PROMPT, read_timeout_seconds=4))
             assert denied["behavior"] == "deny"
-            assert denied["message"].startswith("Nobody answered within 2 seconds. Do not ask it again")
+            reason = "No answer could be fetched from the bridge. It did not reply in time"
+            assert denied["message"].startswith(f"{reason}. Do not ask it again")
 
     run(test)
 
