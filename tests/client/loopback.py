@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
+from tests.harness.timing import PATIENCE_SECONDS, eventually
+
 
 @dataclass
 class Request:
@@ -74,6 +76,8 @@ EMPTY_OR_CUT: dict[str, Behaviour] = {
     "half a chunk": send_bytes(JSON_HEAD, b'Transfer-Encoding: chunked\r\n\r\n63\r\n{"id": "q_'),
     "half a body without a length": send_bytes(JSON_HEAD, b'Connection: close\r\n\r\n{"id": "q_1", "st'),
 }
+# What agents see of a bridge that fails and restarts: one of each kind.
+OUTAGE = (reply(500), reset, reply(503, Retry_After="0"), EMPTY_OR_CUT["half a head"], reply(502))
 
 
 def hold_back(front: "Front", client: socket.socket, request: Request) -> None:
@@ -156,6 +160,13 @@ class Front:
         for client in self._clients:
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
+
+    def fail_for_a_while(self) -> None:
+        """Cut every open connection and fail like a restart; returns when a request is forwarded again."""
+        before = len(self.requests)
+        self.next.extend(OUTAGE)
+        self.break_all()
+        eventually(lambda: len(self.requests) > before + len(OUTAGE), seconds=3 * PATIENCE_SECONDS)
 
     def forwarded(self, request: Request) -> socket.socket:
         """The request on its way to the bridge, as if it had come there itself."""

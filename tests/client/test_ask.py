@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import Command, ends
-from tests.client.loopback import Front
+from tests.client.loopback import Front, reply
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.people import Person
@@ -123,6 +123,28 @@ def test_withdrawn_is_6(command: Command, agent: Agent) -> None:
         done = command.run("withdraw", question["id"])
         assert (done.returncode, done.stdout) == (0, f"Withdrawn: {question['id']}\n")
         assert ends(process)[0] == 6
+
+
+def test_an_outage_while_it_waits_changes_nothing(
+    front: Front, agent: Agent, make_command: Callable[..., Command], person: Person
+) -> None:
+    with make_command(front.url, agent).start(*GO_ON) as process:
+        question = open_question(agent)
+        eventually(lambda: front.calls("GET"))
+        front.fail_for_a_while()
+        person.answer(question, "Yes")
+        code, printed, errors = ends(process)
+    assert (code, printed) == (0, "Yes\n")
+    assert errors.count("trying again") == 1
+
+
+def test_a_bridge_that_fails_until_the_end_is_5_as_well(
+    front: Front, agent: Agent, make_command: Callable[..., Command]
+) -> None:
+    front.always = reply(500)
+    done = make_command(front.url, agent).run("wait", "q_1", "--timeout", "0.5")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "answered 500" in done.stderr
 
 
 def test_unreachable_is_5(command: Command) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.client.conftest import Command
+from tests.client.loopback import Front
 from tests.harness.agents import Agent
 from tests.harness.people import Person
 from tests.harness.timing import PATIENCE_SECONDS, eventually
@@ -250,6 +251,17 @@ def test_after_the_timeout_the_model_is_told_and_the_question_is_over(start: Sta
         assert result["message"].startswith("Nobody answered within 0.5 seconds. Do not ask it again")
         assert len(agent.questions("expired")) == 1
         assert agent.open_questions() == []
+
+
+def test_an_outage_while_it_waits_changes_nothing(
+    start: Start, front: Front, agent: Agent, person: Person
+) -> None:
+    with start(call := ask("Database?"), arguments=("-p", "Go ahead."), ASK_BRIDGE_URL=front.url) as run:
+        question = asked(agent)
+        front.fail_for_a_while()
+        person.answer(question, "SQLite")
+        assert run.ends() == 0
+        assert run.results == [allowed(call, **{"Database?": "SQLite"})]
 
 
 def test_a_refused_key_is_a_denial(start: Start) -> None:

@@ -247,6 +247,26 @@ def test_a_restart_while_it_waits_changes_nothing(
     assert hook_output(printed)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
 
 
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("flags", [[], ["--headless"]], ids=["at a terminal", "headless"])
+def test_an_outage_while_it_waits_changes_nothing(
+    front: Front,
+    agent: Agent,
+    make_command: Callable[..., Command],
+    person: Person,
+    event: str,
+    flags: list[str],
+) -> None:
+    with make_command(front.url, agent).start("hook", *flags, stdin=envelope(event)) as process:
+        question = waiting_question(agent)
+        front.fail_for_a_while()
+        person.answer(question, "SQLite")
+        code, printed, errors = ends(process)
+    assert (code, errors) == (0, "")
+    output = hook_output(printed)
+    assert output.get("decision", output)["updatedInput"]["answers"] == {"Which database?": "SQLite"}
+
+
 @pytest.mark.parametrize("flags", [[], ["--headless"]], ids=["at a terminal", "headless"])
 def test_an_outage_until_the_end_is_not_reported_as_no_answer(
     front: Front, agent: Agent, make_command: Callable[..., Command], flags: list[str]

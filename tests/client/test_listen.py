@@ -42,6 +42,14 @@ def test_listen_reconnects_after_a_restart(own_bridge: Bridge, make_command: Any
         assert read_content(process) == "three"
 
 
+def test_listen_reconnects_after_an_outage(front: Front, agent: Agent, make_command: Any) -> None:
+    with make_command(front.url, agent).start("listen") as process:
+        eventually(lambda: front.bytes_sent)
+        front.fail_for_a_while()
+        agent.send("one")
+        assert read_content(process) == "one"
+
+
 def test_a_closed_pipe_is_no_error(command: Command, agent: Agent) -> None:
     first = agent.send("one")
     with command.start("listen", "--after", first["id"]) as process:

@@ -356,6 +356,22 @@ def test_a_silent_bridge_does_not_delay_the_reply(
     run(test)
 
 
+@pytest.mark.parametrize("tool", ["ask_user_question", "approve"])
+def test_an_outage_while_it_waits_changes_nothing(
+    make_command: Callable[..., Command], agent: Agent, front: Front, person: Person, tool: str
+) -> None:
+    async def test() -> None:
+        async with connected(make_command(front.url, agent)) as session:
+            arguments = PROMPT if tool == "approve" else ASK
+            calling = asyncio.create_task(session.call_tool(tool, arguments))
+            question = await asked(agent)
+            await asyncio.to_thread(front.fail_for_a_while)
+            await asyncio.to_thread(person.answer, question, "SQLite")
+            assert "SQLite" in texts(await calling)[0]
+
+    run(test)
+
+
 def test_a_model_whose_call_ends_during_a_restart_waits_again(
     make_command: Callable[..., Command], agent: Agent, front: Front
 ) -> None:

@@ -50,6 +50,16 @@ def test_poll_waits_for_messages(front: Front, agent: Agent, make_command: Any) 
     assert [message["content"] for message in lines(printed)] == ["hello"]
 
 
+def test_poll_goes_on_waiting_over_an_outage(front: Front, agent: Agent, make_command: Any) -> None:
+    with make_command(front.url, agent).start("poll", "--wait", "60", "--limit", "1") as process:
+        eventually(lambda: front.calls("GET", "/messages"))
+        front.fail_for_a_while()
+        agent.send("hello")
+        code, printed, _ = ends(process)
+    assert code == 0
+    assert [message["content"] for message in lines(printed)] == ["hello"]
+
+
 def test_an_unknown_id_is_refused(command: Command) -> None:
     done = command.run("poll", "--after", "q_unknown")
     assert done.returncode == 2

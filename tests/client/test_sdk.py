@@ -108,6 +108,19 @@ def test_a_bridge_that_is_down_is_denied_without_an_invented_answer(agent: Agent
     assert "connection refused" in result.message
 
 
+def test_an_outage_while_it_waits_changes_nothing(front: Front, agent: Agent, person: Person) -> None:
+    callback = ask_bridge_can_use_tool(Client(front.url, agent.key, agent.room))
+
+    def answer_after_the_outage(question: Any) -> None:
+        eventually(lambda: front.calls("GET"))
+        front.fail_for_a_while()
+        person.submit(question, ("choice-0", "0"))
+
+    result = asyncio.run(answered(callback, agent, answer_after_the_outage))
+    assert isinstance(result, sdk.PermissionResultAllow)
+    assert result.updated_input == {**INPUT, "answers": {"Which checks?": "Unit"}}
+
+
 def test_a_cancelled_callback_ends_the_wait_at_once(front: Front, agent: Agent) -> None:
     client = Client(front.url, agent.key, agent.room)
 

@@ -43,6 +43,20 @@ def test_a_wait_continues_after_broken_connections(
     assert isinstance(results[0], Answered)
 
 
+def test_a_wait_that_is_cut_in_the_middle_continues_over_an_outage(
+    client: Client, front: Front, agent: Agent, person: Person
+) -> None:
+    question = client.ask(GO_ON)
+    results = []
+    waiting = threading.Thread(target=lambda: results.append(client.wait(question.id, 60)))
+    waiting.start()
+    eventually(lambda: agent.read(question.id)["agent"]["active"])
+    front.fail_for_a_while()
+    person.answer(question.data, "Yes")
+    waiting.join(10)
+    assert isinstance(results[0], Answered)
+
+
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520, 524])
 def test_a_wait_continues_after_an_error_of_the_server(
     client: Client, front: Front, agent: Agent, person: Person, status: int
@@ -147,6 +161,18 @@ def test_a_bridge_that_cannot_hold_waits_is_polled_slowly(client: Client, front:
 
 
 # ---- messages --------------------------------------------------------------------------------------------
+
+
+def test_a_wait_for_messages_continues_over_an_outage(client: Client, front: Front, agent: Agent) -> None:
+    pages = []
+    waiting = threading.Thread(target=lambda: pages.append(client.messages(wait_seconds=60)))
+    waiting.start()
+    eventually(lambda: front.calls("GET", "/messages"))
+    front.fail_for_a_while()
+    agent.send("hello")
+    waiting.join(10)
+    messages, _ = pages[0]
+    assert [message["content"] for message in messages] == ["hello"]
 
 
 def test_a_wait_for_messages_is_not_longer_after_an_error(
