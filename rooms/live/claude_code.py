@@ -18,7 +18,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from bridge_client.claude_code import envelopes
-from bridge_client.claude_code.decisions import undecided_because
+from bridge_client.claude_code.decisions import BRIDGE_STOPPED, undecided_because
 from bridge_client.claude_code.hook import HookCall, Refusal, report
 from bridge_client.results import Choice
 from bridge_client.results import Question as QuestionResult
@@ -27,7 +27,6 @@ from rooms.access.admission import Admission, admission_of
 from rooms.api.endpoint import endpoint, invalid_parameter, read_json
 from rooms.api.grants import WaitGrant
 from rooms.api.questions import ask_within_rate, report_terminal
-from rooms.contract import problems
 from rooms.contract.limits import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.contract.problems import Problem
 from rooms.contract.types import InvalidPayload
@@ -91,8 +90,8 @@ class ClaudeCodeHook(AnswerWait):
             await in_database(lifecycle.wait_ended, self.question_id)
 
     async def reply_at_stop(self) -> None:
-        """The process stops: as for a bridge that is out of reach, and not as if nobody had answered."""
-        await self.respond_json(self.call.output(undecided_because(problems.shutting_down())) or {})
+        """The process stops, which is not the same as no answer in time."""
+        await self.respond_json(self.call.output(BRIDGE_STOPPED) or {})
 
 
 def hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
