@@ -115,6 +115,7 @@ class LiveConsumer(AsyncConsumer):
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         self.body += message.get("body", b"")
         self._is_busy = True
+        hub.opening += 1
         try:
             if limit is not None and len(self.body) > limit:
                 raise problems.too_large(limit)
@@ -127,7 +128,9 @@ class LiveConsumer(AsyncConsumer):
             await self._fail(error)
         finally:
             self._is_busy = False
-        if self._has_news:
+            hub.opening -= 1
+        # A stop that began before it was registered has not woken it.
+        if self._has_news or hub.is_closing:
             self.wake()
 
     async def http_disconnect(self, message: Any) -> None:

@@ -50,6 +50,8 @@ class Hub:
         # None in a process without open connections: under WSGI, or a management command.
         self.loop: asyncio.AbstractEventLoop | None = None
         self.connections: set[LiveConsumer] = set()
+        # The number of requests that are being admitted: most become connections.
+        self.opening = 0
         self.feeds: dict[int, Feed] = {}
         # Tuples, because most have one element: thousands of sets would be larger than the connections.
         self._waits: dict[str, tuple[AnswerWait, ...]] = {}
@@ -77,7 +79,7 @@ class Hub:
         """Wake every connection and wait until it has answered; cut off those that do not read."""
         self.is_closing = True
         for _ in range(int(CLOSE_SECONDS / CLOSE_POLL_SECONDS)):
-            if not self.connections and not self._tasks:
+            if not self.connections and not self.opening and not self._tasks:
                 break
             for connection in tuple(self.connections):
                 connection.wake()
