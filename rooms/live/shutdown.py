@@ -43,10 +43,23 @@ def _stop_first(
 ) -> None:
     """Handle the first signal; a second one goes to the server directly."""
     signal.signal(number, servers_own)
-    if loop.is_running():
-        loop.call_soon_threadsafe(_run, _stop_and_pass_on(stop, number))
-    else:
+    if not loop.is_running():
         signal.raise_signal(number)
+    elif _is_of_loop(loop, servers_own):
+        loop.call_soon_threadsafe(_run, stop())
+    else:
+        loop.call_soon_threadsafe(_run, _stop_and_pass_on(stop, number))
+
+
+def _is_of_loop(loop: asyncio.AbstractEventLoop, handler: Any) -> bool:
+    """Whether `loop.add_signal_handler` has set this handler.
+
+    The loop passes the signal on by itself then. The server must not get it a second time: a worker of granian
+    hangs after the third signal, and Ctrl+C and systemd cause two.
+    """
+    is_of_asyncio = getattr(handler, "__module__", "") == "asyncio.unix_events"
+    is_of_uvloop = getattr(handler, "__self__", None) is loop
+    return is_of_asyncio or is_of_uvloop
 
 
 async def _stop_and_pass_on(stop: Stop, number: int) -> None:
