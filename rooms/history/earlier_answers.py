@@ -4,9 +4,10 @@ import time
 from typing import Any
 
 from rooms import lifecycle
+from rooms.db.interpreter import yield_to_clicks
 from rooms.history.similar import Fingerprint, earlier_answers_for
 from rooms.models import HistoryEntry
-from rooms.timeline.change_feed import BATCH, YIELD_SECONDS, RoomChanges, changes_for
+from rooms.timeline.change_feed import BATCH, RoomChanges, changes_for
 
 READER = "memory"
 
@@ -35,7 +36,7 @@ def _look_up(changes: RoomChanges, end: float) -> None:
         fingerprint = Fingerprint.of_prompts(question.prompts)
         if fingerprint not in known:
             known[fingerprint] = earlier_answers_for(question)
-            time.sleep(YIELD_SECONDS)
+            yield_to_clicks()
         found[question.pk] = known[fingerprint]
         if number == BATCH or time.monotonic() >= end:
             read_to = question.position  # the next round continues after it

@@ -16,6 +16,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 
 from rooms import access
+from rooms.db.interpreter import yield_to_clicks
 from rooms.db.transactions import optional_writes
 from rooms.history import search, writer
 from rooms.history.index import state_of
@@ -27,8 +28,6 @@ from rooms.serializers import Absolute, question_object
 
 # Questions per batch: about a hundred kilobytes, or two megabytes of the largest possible questions.
 BATCH = 50
-# Between two batches, so that other requests are served first: a tenth of what a batch takes.
-PAUSE_SECONDS = 0.001
 # Per process. An export occupies one of its few threads until the last byte is sent.
 EXPORTS_AT_ONCE = 2
 # Larger than any history, so that every export is counted exactly.
@@ -81,7 +80,7 @@ class Export:
     def __iter__(self) -> Iterator[bytes]:
         for part in self._write(self._batches(), self._absolute):
             yield part.encode()
-            time.sleep(PAUSE_SECONDS)
+            yield_to_clicks()
 
     def close(self) -> None:
         # A second call does nothing.

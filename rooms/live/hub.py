@@ -10,7 +10,6 @@ import logging
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Coroutine
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import async_to_sync
@@ -19,6 +18,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 from rooms import lifecycle
 from rooms.conf import setting
 from rooms.contract import problems
+from rooms.db import interpreter
 from rooms.db.pool import in_database
 from rooms.db.transactions import in_batches
 from rooms.live import events
@@ -36,8 +36,6 @@ GROUP = "ask_bridge.hints"
 
 # Polling the database is quicker than a channel layer that takes longer than this.
 ANNOUNCE_SECONDS = 2
-# About the time that the loop needs to answer an agent.
-YIELD_SECONDS = 0.0002
 # At shutdown every connection has this long to answer its client.
 CLOSE_SECONDS = 3
 CLOSE_POLL_SECONDS = 0.01
@@ -185,9 +183,9 @@ class Hub:
             self.loop.call_soon_threadsafe(self._hand_over, question)
 
     def yield_to_agents(self, question: Question) -> None:
-        """Release the GIL so that the event loop answers the agent before this thread renders."""
+        """Let the event loop send this result before the calling thread renders."""
         if question.pk in self._waits:
-            sleep(YIELD_SECONDS)
+            interpreter.yield_to_agents()
 
     def _hand_over(self, question: Question) -> None:
         for wait in self._waits.get(question.pk, ()):

@@ -54,8 +54,8 @@ def _stop_first(
 def _is_of_loop(loop: asyncio.AbstractEventLoop, handler: Any) -> bool:
     """Whether `loop.add_signal_handler` has set this handler.
 
-    The loop passes the signal on by itself then. The server must not get it a second time: a worker of granian
-    hangs after the third signal, and Ctrl+C and systemd cause two.
+    The loop passes the signal on by itself then. The server must not get it a second time: a worker of
+    granian hangs after the third signal, and Ctrl+C and systemd cause two.
     """
     is_of_asyncio = getattr(handler, "__module__", "") == "asyncio.unix_events"
     is_of_uvloop = getattr(handler, "__self__", None) is loop

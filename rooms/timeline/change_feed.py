@@ -6,7 +6,6 @@ processes read or one of them is killed. Only similar answers are written after 
 does no harm. Asking and answering do not wait for readers.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +14,12 @@ from django.db import transaction
 from django.db.models import F, FilteredRelation, Q
 
 from rooms.db.compiled import Select, Update
+from rooms.db.interpreter import yield_to_clicks
 from rooms.db.transactions import alias, writing
 from rooms.models import Bookmark, Question, QuestionQuerySet, Room
 
 # Few enough that a click does not wait long for the write lock.
 BATCH = 100
-# A pause between two rooms: it releases the GIL, so that threads that serve a click can run.
-YIELD_SECONDS = 0.002
 
 MOVE = Update(lambda id, read_from: Bookmark.objects.filter(pk=id, revision=read_from), "revision")
 
@@ -94,4 +92,4 @@ def changes_for(reader: str) -> Iterator[RoomChanges]:
             last_of_batch = new.values_list("revision", flat=True)[BATCH - 1 : BATCH]
             changes = replace(changes, _read_to=next(iter(last_of_batch), room.revision))
         yield changes
-        time.sleep(YIELD_SECONDS)
+        yield_to_clicks()

@@ -12,7 +12,7 @@ from tests.harness.sites import ROOT
 
 DOCUMENT = ROOT / "docs" / "architecture.md"
 TEXT = DOCUMENT.read_text()
-# In backticks: `rooms/urls.py`, `rooms/live/`, `CHANGELOG.md`, `rooms/live/hub.py::Hub.join`, and `::Feed`
+# In backticks: `rooms/urls.py`, `rooms/live/`, `CHANGELOG.md`, `rooms/live/hub.py::Hub.close`, and `::GROUP`
 # for a name in the file before it. Addresses such as `/api/` begin with a slash, so they are no paths.
 IN_BACKTICKS = re.compile(r"`((?:[\w.-]+(?:/[\w.-]+)*/?)?(?:::[\w.]+)?)`")
 FILE_SUFFIXES = (".py", ".md", ".html", ".js", ".css", ".toml", ".txt")
@@ -94,7 +94,7 @@ def test_a_made_up_path_or_symbol_is_noticed(name: str) -> None:
 
 
 def test_a_symbol_alone_belongs_to_the_file_before_it() -> None:
-    names = names_in("`rooms/live/hub.py::Hub` has one `::Feed` for each room, and no `::Switchboard`.")
+    names = names_in("`rooms/live/hub.py::Hub` sends its hints to one `::GROUP`, and to no `::Switchboard`.")
     assert [is_there(name) for name in names] == [True, True, False]
 
 
