@@ -6,15 +6,16 @@ The names are a contract: `live/routing.py` finds the consumers of requests that
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
+from rooms.api import claude_code as api_claude_code
 from rooms.api import messages as api_messages
 from rooms.api import probes
 from rooms.api import questions as api_questions
 from rooms.history import export_views
 from rooms.history import views as history_views
 from rooms.insights import views as insights_views
-from rooms.live import claude_code, metrics, streams
+from rooms.live import metrics
 from rooms.notifications import samples, webhook_views
-from rooms.pages import connect, inbox, manifest, question, room
+from rooms.pages import connect, inbox, manifest, question, room, stream
 from rooms.pages import settings as settings_page
 
 app_name = "ask_bridge"
@@ -25,7 +26,7 @@ urlpatterns = [
     path("api/v1/rooms/<slug:room>/messages", api_messages.messages, name="api-messages"),
     path("api/v1/rooms/<slug:room>/events", api_messages.events, name="api-events"),
     path("api/v1/rooms/<slug:room>/memory", api_questions.remembered, name="api-memory"),
-    path("api/v1/rooms/<slug:room>/hooks/claude-code", claude_code.claude_code, name="api-claude-code"),
+    path("api/v1/rooms/<slug:room>/hooks/claude-code", api_claude_code.claude_code, name="api-claude-code"),
     path("api/v1/questions/<slug:question_id>", api_questions.question, name="api-question"),
     path("api/v1/questions/<slug:question_id>/wait", api_questions.wait, name="api-wait"),
     path("api/v1/questions/<slug:question_id>/answer", api_questions.answer, name="api-answer"),
@@ -39,7 +40,7 @@ urlpatterns = [
     path("rooms/<slug:room>/questions/<slug:question_id>/skip", question.skip, name="skip"),
     path("rooms/<slug:room>/questions/<slug:question_id>/reply", question.ask_back, name="ask-back"),
     path("", inbox.inbox, name="inbox"),
-    path("stream", streams.stream, name="inbox-stream"),
+    path("stream", stream.stream, name="inbox-stream"),
     path("close-unattended", inbox.close_unattended, name="close-unattended"),
     path("history", history_views.history_page, name="history"),
     path("history/export", export_views.export, name="export"),
@@ -57,7 +58,7 @@ urlpatterns = [
     path("manifest.webmanifest", manifest.manifest, name="manifest"),
     path("rooms/<slug:room>", room.room, name="room"),
     path("rooms/<slug:room>/", RedirectView.as_view(pattern_name="ask_bridge:room")),
-    path("rooms/<slug:room>/stream", streams.stream, name="room-stream"),
+    path("rooms/<slug:room>/stream", stream.stream, name="room-stream"),
     path("rooms/<slug:room>/messages", room.post_message, name="post-message"),
     path("rooms/<slug:room>/mute", settings_page.mute, name="mute"),
     path("rooms/<slug:room>/insights", insights_views.of_room, name="room-insights"),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from bridge_client.claude_code.hook import HookCall
 from rooms.models import AgentKey
 
 
@@ -29,3 +30,11 @@ class ListenGrant:
     seconds: float = 0
     # For an event stream: the id of the entry at the position.
     cursor: str = ""
+
+
+@dataclass(frozen=True)
+class HookGrant:
+    """Wait as a hook of Claude Code."""
+
+    wait: WaitGrant
+    call: HookCall

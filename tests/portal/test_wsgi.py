@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from rooms.live.polling import POLL_SECONDS
+from rooms.pages.stream import POLL_SECONDS
 from tests.harness.people import Person
 from tests.harness.timing import eventually
 from tests.portal.portals import WSGI_SERVER, Host, running_host

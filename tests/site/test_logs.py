@@ -77,7 +77,7 @@ def test_a_hook_envelope_that_is_not_understood_is_one_line(serve: Serve) -> Non
     assert len(lines) == 2
     for line in lines:
         assert (
-            "WARNING rooms.live.claude_code: A hook envelope for the room lobby was not understood: " in line
+            "WARNING rooms.api.claude_code: A hook envelope for the room lobby was not understood: " in line
         )
 
 
