@@ -11,7 +11,7 @@ from rooms.api.grants import HookGrant
 from rooms.db.pool import in_database
 from rooms.live.consumer import COMMENT_SECONDS, JSON
 from rooms.live.hub import hub
-from rooms.live.waits import AnswerWait, read_question
+from rooms.live.waits import AnswerWait
 from rooms.models import Question
 
 
@@ -47,14 +47,11 @@ class ClaudeCodeHook(AnswerWait):
         decision = self.call.decide(QuestionResult.from_wire(self.object_of(question)).result)
         await self.respond_json(self.call.output(decision) or {})
 
-    async def reply_open(self) -> None:
+    async def reply_open(self, question: Question) -> None:
         """The time is up. Claude Code goes on without an answer, and the card shows at once that it left."""
-        question = await in_database(read_question, self.question_id)
-        if self.is_finished:
-            return
         is_last = hub.remove_wait(self)
         await self.reply(question)
-        if is_last and question.is_open:
+        if is_last:
             await in_database(lifecycle.wait_ended, self.question_id)
 
     async def reply_at_stop(self) -> None:

@@ -68,40 +68,42 @@ class AnswerWait(LiveConsumer):
         now = asyncio.get_running_loop().time()
         if self.is_revoked:
             raise access.BadKey
-        if self.question is None and not hub.is_closing:
-            # The hub has only a hint, or the question may have expired.
-            self.question = await in_database(_settled_question, self.question_id)
         if now >= self.expires:
             self.expires = math.inf
+        if self.question is None and hub.is_closing:
+            await self.reply_at_stop()
+            return
+        question = self.question
+        if question is None:
+            # There is only a hint, or the time is up.
+            question = await in_database(_current_question, self.question_id)
         if self.is_finished:
             return  # the client disconnected meanwhile
-        if self.question is not None:
-            await self.reply(self.question)
+        if not question.is_open:
+            await self.reply(question)
             await in_database(lifecycle.deliver, self.question_id)
-        elif hub.is_closing:
-            await self.reply_at_stop()
         elif now >= self.deadline:
-            await self.reply_open()
+            await self.reply_open(question)
         else:
             self.due = self.next_due()
 
     async def reply(self, question: Question) -> None:
         await self.respond_json(self.object_of(question), self.status)
 
-    async def reply_open(self) -> None:
+    async def reply_open(self, question: Question) -> None:
         """The time is up. From now on only the next poll shows that the agent is still running."""
-        question = await in_database(read_question, self.question_id)
-        if self.is_finished:
-            return
-        if hub.remove_wait(self) and question.is_open:
+        if hub.remove_wait(self):
             await in_database(lifecycle.wait_paused, self.question_id)
         await self.reply(question)
 
     async def reply_at_stop(self) -> None:
-        """The process stops: ask the client to wait again, or tell it the question that it has just asked."""
+        """The process stops: ask the client to wait again, or tell it the question that it has just asked.
+
+        There is no time for one query for each of thousands of waits.
+        """
         if self.scope["method"] == "GET":
             raise problems.shutting_down()
-        await self.reply(await in_database(read_question, self.question_id))
+        await self.reply(await in_database(_current_question, self.question_id))
 
     def object_of(self, question: Question) -> serializers.QuestionObject:
         """The question as the agent reads it."""
@@ -117,7 +119,7 @@ class AnswerWait(LiveConsumer):
 
 def _start_waiting(question_id: str) -> tuple[Question | None, float]:
     """The question if it is settled already, and the seconds until it expires."""
-    question = lifecycle.expire_if_due(read_question(question_id))
+    question = _current_question(question_id)
     if not question.is_open:
         return question, math.inf
     # The wait is registered with the hub already, so a result from now on wakes it.
@@ -126,16 +128,11 @@ def _start_waiting(question_id: str) -> tuple[Question | None, float]:
     return None, (expires_at - timezone.now()).total_seconds() if expires_at else math.inf
 
 
-def _settled_question(question_id: str) -> Question | None:
-    question = lifecycle.expire_if_due(read_question(question_id))
-    return None if question.is_open else question
-
-
-def read_question(question_id: str) -> Question:
+def _current_question(question_id: str) -> Question:
     question = access.QUESTION.first(id=question_id)
     if question is None:
         raise access.Missing  # its room was deleted
-    return question
+    return lifecycle.expire_if_due(question)
 
 
 class Listener(LiveConsumer):
