@@ -134,6 +134,18 @@ class MessageStream(EventStream):
         return json.loads(super().next().data)
 
 
+def begun_reply(site: "Site", method: str, path: str, headers: dict[str, str], body: Any = None) -> Reply:
+    """The whole reply, but of a stream only its beginning: status and headers."""
+    connection = site.connect()
+    try:
+        connection.request(method, path, body=body, headers=headers)
+        response = connection.getresponse()
+        is_stream = response.headers.get_content_type() == "text/event-stream"
+        return Reply(response.status, response.headers, "" if is_stream else response.read().decode())
+    finally:
+        connection.close()
+
+
 @contextmanager
 def open_response(
     site: "Site", path: str, headers: dict[str, str]

@@ -22,6 +22,7 @@ from rooms.contract.payload import parse_ask
 from rooms.live.routing import CONSUMERS
 from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
 from tests.harness.bridges import MEMBER, Bridge
+from tests.harness.http import begun_reply
 from tests.harness.people import Person, Visitor
 from tests.harness.sites import Site, run_manage
 
@@ -464,14 +465,8 @@ class LiveCast:
         body = body_for(path.partition("?")[0], method)
         if body:
             headers["Content-Type"] = body["content_type"]
-        connection = self.site.connect()
-        try:
-            connection.request(method, path, body=body.get("data"), headers=headers)
-            response = connection.getresponse()
-            is_stream = response.headers.get_content_type() == "text/event-stream"
-            return response.status, "" if is_stream else response.read().decode()
-        finally:
-            connection.close()
+        reply = begun_reply(self.site, method, path, headers, body.get("data"))
+        return reply.status, reply.text
 
 
 @pytest.fixture(scope="module")
