@@ -122,7 +122,8 @@ class EventStream:
 
     def wait_for_end(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while self.read() is not None:
+        # By line: an idle stream sends comments only, and `read` waits for an event.
+        while self._response.readline():
             assert time.monotonic() < deadline, f"still open after {seconds} seconds"
         assert time.monotonic() < deadline
 
