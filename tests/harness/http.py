@@ -120,6 +120,11 @@ class EventStream:
             pass
         return event
 
+    def until_keep_alive(self) -> None:
+        """Read up to the comment that a stream without events sends from time to time."""
+        while (line := self._response.readline()) != b": keep-alive\n":
+            assert line, "the stream ended"
+
     def wait_for_end(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         # By line: an idle stream sends comments only, and `read` waits for an event.
