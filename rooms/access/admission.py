@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 # The key of the ASGI scope.
 SCOPE_KEY = "ask_bridge.admission"
 HEADER = "X-Ask-Bridge-Admission"
+STATUS = 204
 
 
 class Admission:
@@ -27,12 +28,15 @@ class Admission:
     def admit(self, granted: Any) -> HttpResponse:
         """The view's response: the request may stay open."""
         self._granted = granted
-        return HttpResponse(status=204, headers={HEADER: self._token, "Cache-Control": "no-store"})
+        return HttpResponse(status=STATUS, headers={HEADER: self._token, "Cache-Control": "no-store"})
 
-    def granted_by(self, headers: Iterable[tuple[bytes, bytes]]) -> Any:
-        """What the view granted, if these are the headers of its own response; else None."""
+    def granted_by(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Any:
+        """What the view granted, if this is the beginning of its own response; else None.
+
+        Middleware may also make a refusal of that response and leave its headers: then the status differs.
+        """
         sent = [value for name, value in headers if name.lower() == HEADER.lower().encode()]
-        return self._granted if sent == [self._token.encode()] else None
+        return self._granted if status == STATUS and sent == [self._token.encode()] else None
 
 
 def admission_of(request: HttpRequest) -> Admission | None:

@@ -212,7 +212,8 @@ class LiveConsumer(AsyncConsumer):
 
         # In a task of its own: what the host sets in the context would stay as long as the connection.
         await asyncio.create_task(self.application({**scope, SCOPE_KEY: admission}, receive, keep))
-        return admission.granted_by(reply[0].get("headers", ()) if reply else ()), reply
+        start = reply[0] if reply else {}
+        return admission.granted_by(start.get("status", 0), start.get("headers", ())), reply
 
     @property
     def request(self) -> ASGIRequest:

@@ -232,8 +232,9 @@ def requests_of(host: Host) -> Counter[str]:
 
 
 @in_host("deny_after")
-def test_a_refusal_after_the_view_is_obeyed(host: Host, ana: Person) -> None:
-    refused = Callers(host, ana, headers={"X-Team": "another"})
+@pytest.mark.parametrize("team", ["another", "suspended"])
+def test_a_refusal_after_the_view_is_obeyed(host: Host, ana: Person, team: str) -> None:
+    refused = Callers(host, ana, headers={"X-Team": team})
     assert outcomes(refused.send()) == dict.fromkeys(CALLS, (403, "Not for your team"))
     assert statuses(Callers(host, ana).send()) == ADMITTED
 
