@@ -61,8 +61,9 @@ def _usable_among(key_ids: Collection[int]) -> set[int]:
 
 def _rooms_of(user_id: Any, session_key: str | None) -> set[int]:
     """The rooms that this person may see now; none if their session has ended."""
-    if session_key is not None:
-        user: Any = access.user_of_session(session_key)
-    else:
+    user: Any = access.user_of_session(session_key) if session_key is not None else None
+    if user is None or (user.is_authenticated and user.pk != user_id):
+        # The host has named the person of the request by other means, perhaps beside a session of another
+        # person. Then that session only has to be valid.
         user = get_user_model()._default_manager.filter(pk=user_id).first() or AnonymousUser()
     return set(access.visible_rooms(user).values_list("pk", flat=True))

@@ -288,10 +288,17 @@ def test_without_a_name_there_is_no_stream(host: Host) -> None:
 
 
 @in_host("remote_user")
-def test_access_to_rooms_is_rechecked_without_a_session(host: Host) -> None:
+def test_access_to_rooms_is_rechecked_for_the_person_of_the_request(host: Host) -> None:
     ana, ben = NamedByProxy(host, "ana@x.org"), NamedByProxy(host, "ben@x.org")
+    # The browser also has a session, of another person: as for a person who acts for another one.
+    acting = NamedByProxy(host, "ana@x.org")
+    acting.cookies = host.person("ben").cookies
     agent = new_room(host, "cellar", ana, ben)
-    with ana.stream("cellar") as staying, ben.stream("cellar") as ending:
+    with (
+        ana.stream("cellar") as staying,
+        acting.stream(None) as also_staying,
+        ben.stream("cellar") as ending,
+    ):
         code = "from rooms.models import Membership as m; m.objects.filter(room__slug='cellar')"
         host.run("django", "shell", "-v0", "-c", f"{code}.filter(user__username='ben@x.org').delete()")
         ending.wait_for_end(ENDED_SECONDS)
@@ -299,6 +306,7 @@ def test_access_to_rooms_is_rechecked_without_a_session(host: Host) -> None:
         staying.until_keep_alive()
         question = agent.ask()
         assert question["id"] in staying.until("question").data
+        assert question["id"] in also_staying.until("question").data
 
 
 # ---- a cache for whole responses -------------------------------------------------------------------------
