@@ -194,8 +194,12 @@ class LiveConsumer(AsyncConsumer):
         return granted
 
     async def readmit(self) -> Any:
-        """What the view grants now; None if the host refuses."""
-        granted, _ = await self._ask_host({**self.scope, "method": "GET"}, b"")
+        """What the view grants now; None if the host refuses or fails."""
+        try:
+            granted, _ = await self._ask_host({**self.scope, "method": "GET"}, b"")
+        except Exception:
+            logger.exception("The host failed to admit %s again", self.scope["path"])
+            return None
         return granted
 
     async def _ask_host(self, scope: Any, body: bytes) -> tuple[Any, list[Any]]:

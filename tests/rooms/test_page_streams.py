@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,20 @@ def test_a_stream_that_ends_sends_what_it_has_first() -> None:
         stream.end()
         await page.until_sent(b"last")
         assert stream.is_finished
+
+    run(scene)
+
+
+def test_a_stream_ends_if_the_host_fails_to_admit_it_again() -> None:
+    async def failing_host(*request: Any) -> None:
+        raise OSError("the host is broken")
+
+    async def scene() -> None:
+        stream = open_stream(Page())
+        stream.application, stream.scope = failing_host, {"type": "http", "path": "/stream"}
+        await stream.check_admission()
+        while not stream.is_finished:
+            await asyncio.sleep(0)
 
     run(scene)
 
