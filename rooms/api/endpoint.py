@@ -38,6 +38,8 @@ def endpoint(**verbs: Verb) -> Callable[..., HttpResponse]:
         with override(WIRE_LANGUAGE):
             response = reply(request, **path)
         response.headers["Content-Language"] = WIRE_LANGUAGE
+        # Portals may cache whole responses. Older versions of Django understand only `private`.
+        response.headers["Cache-Control"] = "private, no-store"
         return response
 
     # The standalone site skips its middleware for people on these views.

@@ -319,3 +319,13 @@ def test_an_admission_never_comes_from_a_cache(host: Host, ana: Person) -> None:
     assert statuses(callers.send()) == ADMITTED
     assert statuses(callers.send()) == ADMITTED
     assert statuses(strangers.send()) == dict.fromkeys(CALLS, 401)
+
+
+@in_host("caching")
+def test_replies_to_agents_never_come_from_a_cache(host: Host) -> None:
+    agent = host.agent
+    address = agent.question_url(agent.ask()["id"])
+    for path in (address, agent.questions_url, agent.messages_url):
+        reply = agent.get(path)
+        assert (reply.status, reply.headers["Cache-Control"]) == (200, "private, no-store")
+        assert agent.call("GET", path, key="abk_wrong").status == 401

@@ -23,6 +23,7 @@ HOSTS = [
     "channels_routing",
     "own_policy",
     "french",
+    "caching",
 ]
 # Where they differ from the others.
 PREFIXES = {"deep_prefix": "/teams/tools/ask-bridge"}
