@@ -35,7 +35,7 @@ def list_messages(request: HttpRequest, key: AgentKey, room: str) -> HttpRespons
         seconds = wait_seconds(request)
         if admission := admission_of(request):
             return admission.admit(ListenGrant(key, position, limit, seconds))
-        lifecycle.renew_leases(lifecycle.asked_with(key.pk))  # a wait of zero seconds renews the leases
+        lifecycle.renew_leases_of_key(key.pk)  # a wait of zero seconds renews the leases
     page, results = messages_page(key, position, limit)
     lifecycle.deliver_all(results)
     return JsonResponse(page)

@@ -87,6 +87,11 @@ def renew_leases(question_ids: Sequence[str]) -> None:
             wait_started(question_id)
 
 
+def renew_leases_of_key(key_id: int) -> None:
+    """An open poll or event stream counts as waiting for the open questions of its key."""
+    renew_leases(asked_with(key_id))
+
+
 def _lease() -> dict[str, datetime]:
     now = timezone.now()
     return {"waiting_until": now + timedelta(seconds=LEASE_SECONDS), "last_seen_at": now}

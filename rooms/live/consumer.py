@@ -20,6 +20,7 @@ from django.utils.http import http_date
 
 from rooms.access.admission import SCOPE_KEY, Admission
 from rooms.api.endpoint import problem_for
+from rooms.conf import setting
 from rooms.contract import problems
 from rooms.contract.problems import CONTENT_TYPE, Problem
 from rooms.live.hub import hub
@@ -32,6 +33,8 @@ COMMENT_SECONDS = 15
 # EventSource reconnects after this many milliseconds; the script of our pages adds jitter.
 RETRY_MILLISECONDS = 1000
 KEEP_ALIVE = b": keep-alive\n\n"
+# A host that takes longer to admit a stream again counts as one that refuses it: others wait behind.
+READMISSION_SECONDS = 10
 
 STREAM_HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -42,7 +45,10 @@ STREAM_HEADERS = {
 
 
 class LiveConsumer(AsyncConsumer):
-    """One open request. There are thousands, so each holds little: defaults are in the class."""
+    """One open request. There are thousands, so each holds little: defaults are in the class.
+
+    `open` or `look` runs at most once at a time. A `wake` meanwhile is noted, and `look` runs again.
+    """
 
     body = b""
     has_started = False
@@ -65,7 +71,7 @@ class LiveConsumer(AsyncConsumer):
     # ---- for subclasses to implement
 
     async def open(self) -> None:
-        """Admit the request, register with the hub, read the database, in this order; reply or stay open."""
+        """Ask the host, register with the hub, read the database, in this order; reply or stay open."""
         raise NotImplementedError
 
     async def look(self) -> None:
@@ -129,7 +135,7 @@ class LiveConsumer(AsyncConsumer):
         finally:
             self._is_busy = False
             hub.opening -= 1
-        # A stop that began before it was registered has not woken it.
+        # The process may have begun to stop before this connection was in the hub.
         if self._has_news or hub.is_closing:
             self.wake()
 
@@ -162,14 +168,15 @@ class LiveConsumer(AsyncConsumer):
 
     async def _fail(self, error: Exception) -> None:
         """Reply with the problem; a stream that has begun just ends, and its client reconnects."""
-        try:
-            if isinstance(error, StopConsumer):
-                raise error
-            problem = problem_for(error, self.request)  # also logs what is our fault
-            if not self.is_finished:
-                await self.respond_problem(problem)
-        except StopConsumer:
+        if isinstance(error, StopConsumer):
             self._end(has_client_left=True)
+            return
+        problem = problem_for(error, self.request)  # also logs what is our fault
+        if not self.is_finished:
+            try:
+                await self.respond_problem(problem)
+            except StopConsumer:
+                self._end(has_client_left=True)
 
     def _end(self, *, has_client_left: bool) -> None:
         if self.is_finished:
@@ -182,9 +189,9 @@ class LiveConsumer(AsyncConsumer):
 
     # ---- admission
 
-    async def admit(self) -> Any:
+    async def ask_host(self) -> Any:
         """What the view at this address grants; None if the host refused, whose reply was passed on."""
-        granted, reply = await self._ask_host(self.scope, self.body)
+        granted, reply = await self._send_through_host(self.scope, self.body)
         self.body = b""
         if granted is None:
             for message in reply:
@@ -193,16 +200,17 @@ class LiveConsumer(AsyncConsumer):
             return None
         return granted
 
-    async def readmit(self) -> Any:
+    async def ask_host_again(self) -> Any:
         """What the view grants now; None if the host refuses or fails."""
         try:
-            granted, _ = await self._ask_host({**self.scope, "method": "GET"}, b"")
+            async with asyncio.timeout(READMISSION_SECONDS):
+                granted, _ = await self._send_through_host({**self.scope, "method": "GET"}, b"")
         except Exception:
             logger.exception("The host failed to admit %s again", self.scope["path"])
             return None
         return granted
 
-    async def _ask_host(self, scope: Any, body: bytes) -> tuple[Any, list[Any]]:
+    async def _send_through_host(self, scope: Any, body: bytes) -> tuple[Any, list[Any]]:
         admission = Admission()
         requests = [{"type": "http.request", "body": body, "more_body": False}]
         reply: list[Any] = []
@@ -272,6 +280,8 @@ class LiveConsumer(AsyncConsumer):
 
     async def open_stream(self, cursor: str = "") -> None:
         """Begin a stream; with a cursor its client can reconnect even if no event was sent."""
+        now = asyncio.get_running_loop().time()
+        self.due, self.readmit_at = now + COMMENT_SECONDS, now + setting("READMIT_SECONDS")
         await self.start(200, STREAM_HEADERS)
         # Daphne sends the headers with the first body chunk, so there is one at once.
         last_id = f"id: {cursor}\n" if cursor else ""

@@ -184,10 +184,10 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
     return room.revision, frames
 
 
-def replay_starts(cursors: dict[str, str], rooms: list[Room]) -> list[tuple[Room, int | None]]:
+def replay_starts(cursors: dict[str, str] | None, rooms: list[Room]) -> list[tuple[Room, int | None]]:
     """The revision from which each room is replayed: -1 for an invalid cursor; None for rooms that are new to
     the page, which come last."""
-    if not cursors:
+    if cursors is None:
         return []
     known = [(room, _revision(cursors[room.slug])) for room in rooms if room.slug in cursors]
     return [*known, *((room, None) for room in rooms if room.slug not in cursors)]
@@ -200,25 +200,28 @@ def _revision(text: str) -> int:
 def replay(room: Room, since: int | None, languages: Collection[str]) -> tuple[int, list[AnyFrame]]:
     """The current revision of a room, and the frames for a page from one of the `replay_starts` on."""
     if since is None:
-        return open_frames(room.pk)
+        return open_frames(room.pk, languages)
     if since < 0:
         return room.revision, [reset_frame(room.slug, room.revision)]
     return frames_after(room.pk, since, languages)
 
 
-def gone_frames(cursors: dict[str, str], rooms: list[Room]) -> list[AnyFrame]:
+def gone_frames(cursors: dict[str, str] | None, rooms: list[Room]) -> list[AnyFrame]:
     """Frames for the rooms of the page that the person can no longer see."""
-    return [room_gone_frame(slug) for slug in cursors.keys() - {room.slug for room in rooms}]
+    return [room_gone_frame(slug) for slug in (cursors or {}).keys() - {room.slug for room in rooms}]
 
 
-def open_frames(room_id: int) -> tuple[int, list[AnyFrame]]:
+def open_frames(room_id: int, languages: Collection[str] = ()) -> tuple[int, list[AnyFrame]]:
     """The revision and the open cards of a room that is new to the page."""
     room = Room.objects.get(pk=room_id)
     questions = (
         Question.objects.with_answer().open().filter(room=room).order_by("position")[: timeline.REPLAY_LIMIT]
     )
     frames = [_card_frame(question, room.slug, question.revision, "question") for question in questions]
-    return room.revision, [*frames, _count_frame(room.pk, room.slug, room.revision)]
+    frames.append(_count_frame(room.pk, room.slug, room.revision))
+    for frame in frames:
+        frame.prepare(languages)
+    return room.revision, frames
 
 
 def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:

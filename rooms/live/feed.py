@@ -51,7 +51,7 @@ class Feed:
             kind = stream.kind
             try:
                 if kind not in chunks:
-                    chunks[kind] = events.encode_frames(frames, *kind, stream.standing)
+                    chunks[kind] = events.encode_frames(frames, *kind)
                 stream.push(frames, chunks[kind])
             except Exception:
                 # Its page reconnects and gets a replay; the others must not miss the change.

@@ -32,16 +32,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# The channel layer's group of all hubs.
 GROUP = "ask_bridge.hints"
 
 # Polling the database is quicker than a channel layer that takes longer than this.
 ANNOUNCE_SECONDS = 2
 # At shutdown every connection has this long to answer its client.
-CLOSE_SECONDS = 3
+CLOSE_SECONDS = 2.5
+# A restart is not delayed by more than this.
 CLOSE_POLL_SECONDS = 0.01
+# After the channel layer has failed.
+LISTEN_AGAIN_SECONDS = 1
 
 
 class Hub:
+    """Registry of open connections, which hints wake. For the event loop, where no other thread is named."""
+
     def __init__(self) -> None:
         self.origin = secrets.token_hex(8)
         self.is_closing = False
@@ -50,6 +56,7 @@ class Hub:
         self.connections: set[LiveConsumer] = set()
         # The number of requests that are being admitted: most become connections.
         self.opening = 0
+        self.streams: set[PageStream] = set()
         self.feeds: dict[int, Feed] = {}
         # Tuples, because most have one element: thousands of sets would be larger than the connections.
         self._waits: dict[str, tuple[AnswerWait, ...]] = {}
@@ -57,7 +64,7 @@ class Hub:
         # The number of listeners per key; they count as waiting for the open questions of the key.
         self._listening_keys: Counter[int] = Counter()
         self._seen_revisions: dict[int, int] = {}
-        self._streams: Counter[Any] = Counter()
+        self._streams_of_people: Counter[Any] = Counter()
         # Held here, because asyncio itself keeps no reference to a running task.
         self._tasks: set[asyncio.Task[None]] = set()
         self._layer_is_down = False
@@ -76,9 +83,9 @@ class Hub:
     async def close(self) -> None:
         """Wake every connection and wait until it has answered; cut off those that do not read."""
         self.is_closing = True
-        for _ in range(int(CLOSE_SECONDS / CLOSE_POLL_SECONDS)):
-            if not self.connections and not self.opening and not self._tasks:
-                break
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + CLOSE_SECONDS
+        while (self.connections or self.opening or self._tasks) and clock() < deadline:
             for connection in tuple(self.connections):
                 connection.wake()
             await asyncio.sleep(CLOSE_POLL_SECONDS)
@@ -91,7 +98,7 @@ class Hub:
     def add_wait(self, wait: "AnswerWait") -> None:
         others = self._waits.get(wait.question_id, ())
         if len(others) >= setting("WAITS_PER_QUESTION"):
-            raise problems.too_many("Too many wait for this question already")
+            raise problems.too_many("Too many connections wait for this question")
         self._waits[wait.question_id] = (*others, wait)
         self.connections.add(wait)
 
@@ -106,7 +113,7 @@ class Hub:
     def add_listener(self, room_id: int, key_id: int, connection: "LiveConsumer") -> None:
         """Register a listener, unless its key has too many in this process."""
         if self._listening_keys[key_id] >= setting("LISTENERS_PER_KEY"):
-            raise problems.too_many("Too many listen with this key already")
+            raise problems.too_many("Too many connections listen with this key")
         self._listeners[room_id].add(connection)
         self._listening_keys[key_id] += 1
         self.connections.add(connection)
@@ -136,10 +143,11 @@ class Hub:
 
     async def add_stream(self, stream: "PageStream", rooms: Collection[Room]) -> dict[int, int]:
         """Add a page's stream to the feeds of these rooms; returns the revision of each feed."""
-        if self._streams[stream.user_id] >= setting("STREAMS_PER_PERSON"):
+        if self._streams_of_people[stream.user_id] >= setting("STREAMS_PER_PERSON"):
             raise problems.too_many("Too many pages are open already")
-        self._streams[stream.user_id] += 1
+        self._streams_of_people[stream.user_id] += 1
         self.connections.add(stream)
+        self.streams.add(stream)
         new = [room.pk for room in rooms if room.pk not in self.feeds]
         revisions = {}
         for room in rooms:
@@ -155,7 +163,8 @@ class Hub:
 
     def remove_stream(self, stream: "PageStream") -> None:
         self.connections.discard(stream)
-        _count_down(self._streams, stream.user_id)
+        self.streams.discard(stream)
+        _count_down(self._streams_of_people, stream.user_id)
         for room_id in stream.room_ids:
             feed = self.feeds.get(room_id)
             if feed:
@@ -163,24 +172,20 @@ class Hub:
                 if not feed.streams:
                     self.feeds.pop(room_id).stop()
 
-    def streams(self) -> "set[PageStream]":
-        """The open streams of pages."""
-        return {stream for feed in self.feeds.values() for stream in feed.streams}
-
     def counts(self) -> dict[str, int]:
         """The number of connections by kind; called from any thread while others change the registry."""
         return {
             "waits": sum(map(len, list(self._waits.values()))),
             "listeners": sum(map(len, list(self._listeners.values()))),
-            "streams": sum(list(self._streams.values())),
+            "streams": len(self.streams),
         }
 
     # ---- hints
 
     def hand_over(self, question: Question, **signal: Any) -> None:
         """Give a result to the waits of this process, before anything is rendered."""
-        if self.loop is not None and question.pk in self._waits:
-            self.loop.call_soon_threadsafe(self._hand_over, question)
+        if (loop := self.loop) is not None and question.pk in self._waits:
+            loop.call_soon_threadsafe(self._hand_over, question)
 
     def yield_to_agents(self, question: Question) -> None:
         """Let the event loop send this result before the calling thread renders."""
@@ -207,10 +212,10 @@ class Hub:
 
     def _send(self, hint: dict[str, Any]) -> None:
         reaches_others = _reaches_other_processes(get_channel_layer())
-        if self.loop is not None:
+        if (loop := self.loop) is not None:  # read once: `close` removes it in another thread
             # Do not wake the loop for a room without connections: a new one reads what is committed.
             if reaches_others or hint["room_id"] in self.feeds or hint["room_id"] in self._listeners:
-                self.loop.call_soon_threadsafe(self._announce_here, hint)
+                loop.call_soon_threadsafe(self._announce_here, hint)
         elif reaches_others:
             # A command or a WSGI process has no connections, but other processes may.
             async_to_sync(self._announce_to_other_processes)(hint)
@@ -263,12 +268,18 @@ class Hub:
                 channel = await layer.new_channel()
                 await layer.group_add(GROUP, channel)
                 while True:
-                    message = await layer.receive(channel)
-                    if message["origin"] != self.origin:
-                        self.receive(message["hint"])
+                    self._receive_from_layer(await layer.receive(channel))
             except Exception as problem:
                 self._log_layer_state(problem)
-                await asyncio.sleep(1)
+                await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+
+    def _receive_from_layer(self, message: dict[str, Any]) -> None:
+        try:
+            if message["origin"] != self.origin:
+                self.receive(message["hint"])
+        except Exception:
+            # Perhaps from another version during an upgrade: polling finds the change.
+            logger.exception("Could not use a hint of another process")
 
     async def look_again(self) -> None:
         """Wake the connections whose hints were lost."""

@@ -1,4 +1,4 @@
-"""Probes of monitoring, answered before the host's application: they know neither its name nor a login."""
+"""Probes of monitoring, answered before the host's application: they send neither its name nor a login."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Access of open connections, checked again: keys and rooms often, the rules of the host now and then."""
+"""Access of open connections, checked again: keys and rooms often, the rules of the host less often."""
 
 import asyncio
 from collections import defaultdict
@@ -36,7 +36,7 @@ async def _recheck_agents() -> None:
 
 async def _recheck_people() -> None:
     by_login = defaultdict(list)
-    for stream in hub.streams():
+    for stream in hub.streams:
         by_login[stream.user_id, stream.session_key].append(stream)
     for login, streams in by_login.items():
         allowed = await in_database(_rooms_of, *login)
@@ -47,7 +47,7 @@ async def _recheck_people() -> None:
                 stream.end()
 
 
-async def readmit() -> None:
+async def readmit_due() -> None:
     """Send the streams that are due through the host's application again, one after the other."""
     now = asyncio.get_running_loop().time()
     for connection in [one for one in hub.connections if one.readmit_at <= now]:

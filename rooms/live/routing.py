@@ -92,30 +92,24 @@ def _start() -> None:
 
 async def _lifespan(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
     """Start and stop with the server, around the portal's own lifespan handling."""
-    received: list[str] = []
-    sent: list[str] = []
+    has_begun = False
 
     async def receive_and_act() -> Any:
+        nonlocal has_begun
         message = await receive()
-        received.append(message["type"])
+        has_begun = True
         if message["type"] == "lifespan.startup":
             _start()
         else:
             await stop_live()
         return message
 
-    async def send_and_record(message: Any) -> None:
-        sent.append(message["type"])
-        await send(message)
-
     try:
-        await application(scope, receive_and_act, send_and_record)
+        await application(scope, receive_and_act, send)
     except Exception:
-        if sent:
+        if has_begun:
             raise
         # An application without lifespan support, such as Django's: answer for it.
-        if not received:
+        for step in ("startup", "shutdown"):
             await receive_and_act()
-        await send({"type": "lifespan.startup.complete"})
-        await receive_and_act()
-        await send({"type": "lifespan.shutdown.complete"})
+            await send({"type": f"lifespan.{step}.complete"})

@@ -1,4 +1,4 @@
-"""Polite stop on any server: open connections are answered before the server handles SIGTERM or SIGINT.
+"""Graceful shutdown on any server: open connections are answered before it handles SIGTERM or SIGINT.
 
 The lifespan shutdown of ASGI comes too late for this: uvicorn sends it when no request is open any more,
 and Daphne never does. So the signal is handled first, and then passed on to the server's own handler. Servers
@@ -33,25 +33,25 @@ def stop_before_server(stop: Stop) -> None:
     if threading.current_thread() is not threading.main_thread():
         return  # Python calls signal handlers in the main thread only
     for number in SIGNALS:
-        servers_own = signal.getsignal(number)
-        if servers_own not in (None, signal.SIG_IGN):
-            signal.signal(number, partial(_stop_first, loop, stop, servers_own))
+        server_handler = signal.getsignal(number)
+        if server_handler not in (None, signal.SIG_IGN):
+            signal.signal(number, partial(_stop_first, loop, stop, server_handler))
 
 
 def _stop_first(
-    loop: asyncio.AbstractEventLoop, stop: Stop, servers_own: Any, number: int, frame: FrameType | None
+    loop: asyncio.AbstractEventLoop, stop: Stop, server_handler: Any, number: int, frame: FrameType | None
 ) -> None:
     """Handle the first signal; a second one goes to the server directly."""
-    signal.signal(number, servers_own)
+    signal.signal(number, server_handler)
     if not loop.is_running():
         signal.raise_signal(number)
-    elif _is_of_loop(loop, servers_own):
+    elif _is_set_by_loop(loop, server_handler):
         loop.call_soon_threadsafe(_run, stop())
     else:
         loop.call_soon_threadsafe(_run, _stop_and_pass_on(stop, number))
 
 
-def _is_of_loop(loop: asyncio.AbstractEventLoop, handler: Any) -> bool:
+def _is_set_by_loop(loop: asyncio.AbstractEventLoop, handler: Any) -> bool:
     """Whether `loop.add_signal_handler` has set this handler.
 
     The loop passes the signal on by itself then. The server must not get it a second time: a worker of

@@ -3,12 +3,10 @@
 Always in this order: register with the hub, replay from the database, wait. So no change is missed.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
 from rooms.access.locks import Standing
-from rooms.conf import setting
 from rooms.db.pool import in_database
 from rooms.live import events
 from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
@@ -31,8 +29,8 @@ class StreamGrant:
     language: str
     # Whether it is the stream of all rooms of the person.
     many_rooms: bool
-    # The cursors that the page sent, by room.
-    cursors: dict[str, str]
+    # The cursors that the page sent, by room; None for a program that wants only what is new.
+    cursors: dict[str, str] | None
 
 
 class PageStream(LiveConsumer):
@@ -57,15 +55,13 @@ class PageStream(LiveConsumer):
         self._chunks: list[bytes] = []
 
     async def open(self) -> None:
-        grant: StreamGrant | None = await self.admit()
+        grant: StreamGrant | None = await self.ask_host()
         if grant is None:
             return
         self.show(grant)
         revisions = await hub.add_stream(self, grant.rooms)
         await self.open_stream()
         await self.write(await self.replay(grant, revisions))
-        now = asyncio.get_running_loop().time()
-        self.due, self.readmit_at = now + COMMENT_SECONDS, now + setting("READMIT_SECONDS")
 
     async def replay(self, grant: StreamGrant, revisions: dict[int, int]) -> bytes:
         """What the page missed; `revisions` are those of the feeds when the stream was registered."""
@@ -73,8 +69,7 @@ class PageStream(LiveConsumer):
         replayed: dict[str, int] = {}
         for room, since in events.replay_starts(grant.cursors, grant.rooms):
             if since == revisions[room.pk]:
-                # The feed may be ahead of the room as it was read, and does not send a change twice.
-                continue
+                continue  # the page is where the feed is, which pushes all later changes
             replayed[room.slug], missed = await in_database(events.replay, room, since, [self.language])
             frames += missed
         frames += events.gone_frames(grant.cursors, grant.rooms)
@@ -85,12 +80,12 @@ class PageStream(LiveConsumer):
             for frame in early
             if frame.revision is None or frame.revision > replayed.get(frame.room, -1)
         ]
-        return events.encode_frames(frames, *self.kind, self.standing)
+        return events.encode_frames(frames, *self.kind)
 
     @property
-    def kind(self) -> tuple[Any, str, bool]:
+    def kind(self) -> tuple[Any, str, bool, Standing | None]:
         """Streams of one kind get the same bytes."""
-        return self.user_id, self.language, self.many_rooms
+        return self.user_id, self.language, self.many_rooms, self.standing
 
     def push(self, frames: list[events.AnyFrame], chunk: bytes) -> None:
         """Send these frames, which `chunk` has encoded for this kind of stream."""
@@ -119,9 +114,9 @@ class PageStream(LiveConsumer):
             await self.write(b"".join(chunks))
 
     async def check_admission(self) -> None:
-        """End the stream if the host no longer admits it; the page reconnects and gets the reason."""
-        grant: StreamGrant | None = await self.readmit()
-        if grant is None or grant.user_id != self.user_id:
+        """End the stream if the host no longer admits it, or the person's roles have changed."""
+        grant: StreamGrant | None = await self.ask_host_again()
+        if grant is None or (grant.user_id, grant.standing) != (self.user_id, self.standing):
             self.end()
 
     def unregister(self) -> None:

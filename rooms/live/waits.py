@@ -12,7 +12,6 @@ from django.utils import timezone
 from rooms import access, lifecycle, serializers, timeline
 from rooms.api.grants import ListenGrant, WaitGrant
 from rooms.api.messages import messages_page
-from rooms.conf import setting
 from rooms.contract import problems
 from rooms.contract.limits import PAGE_LIMIT
 from rooms.db.pool import in_database
@@ -37,7 +36,7 @@ class AnswerWait(LiveConsumer):
     _was_last = False
 
     async def open(self) -> None:
-        grant: WaitGrant | None = await self.admit()
+        grant: WaitGrant | None = await self.ask_host()
         if grant is not None:
             await self.wait_for_result(grant)
 
@@ -54,7 +53,7 @@ class AnswerWait(LiveConsumer):
         if question is not None:
             self.hand_over(question)
         elif not grant.seconds:
-            self.wake()
+            self.wake()  # the timer would take a moment
 
     def hand_over(self, question: Question) -> None:
         """The question is settled."""
@@ -69,7 +68,7 @@ class AnswerWait(LiveConsumer):
         if self.is_revoked:
             raise access.BadKey
         if now >= self.expires:
-            self.expires = math.inf
+            self.expires = math.inf  # what follows expires the question, if it may expire now
         if self.question is None and hub.is_closing:
             await self.reply_at_stop()
             return
@@ -81,13 +80,17 @@ class AnswerWait(LiveConsumer):
             return  # the client disconnected meanwhile
         if not question.is_open:
             await self.reply(question)
-            await in_database(lifecycle.deliver, self.question_id)
         elif now >= self.deadline:
             await self.reply_open(question)
         else:
             self.due = self.next_due()
 
     async def reply(self, question: Question) -> None:
+        await self.respond_question(question)
+        if not question.is_open:
+            await in_database(lifecycle.deliver, self.question_id)
+
+    async def respond_question(self, question: Question) -> None:
         await self.respond_json(self.object_of(question), self.status)
 
     async def reply_open(self, question: Question) -> None:
@@ -141,12 +144,12 @@ class Listener(LiveConsumer):
     grant: ListenGrant
 
     async def open(self) -> None:
-        grant: ListenGrant | None = await self.admit()
+        grant: ListenGrant | None = await self.ask_host()
         if grant is None:
             return
         self.key_id, self.grant = grant.key.pk, grant
         hub.add_listener(grant.key.room_id, grant.key.pk, self)
-        await in_database(_start_listening, grant.key.pk)
+        await in_database(lifecycle.renew_leases_of_key, grant.key.pk)
         await self.listen(grant)
         self.wake()
 
@@ -194,8 +197,6 @@ class EventStream(Listener):
     async def listen(self, grant: ListenGrant) -> None:
         self.position = grant.position
         await self.open_stream(grant.cursor)
-        now = asyncio.get_running_loop().time()
-        self.due, self.readmit_at = now + COMMENT_SECONDS, now + setting("READMIT_SECONDS")
 
     async def look(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -220,7 +221,7 @@ class EventStream(Listener):
 
     async def check_admission(self) -> None:
         """End the stream if the host no longer admits it; its client reconnects and gets the reason."""
-        if await self.readmit() is None:
+        if await self.ask_host_again() is None:
             self.is_revoked = True
             self.wake()
 
@@ -236,11 +237,6 @@ async def _mark_sent(key_id: int, entries: list[timeline.Entry]) -> None:
         await in_database(lifecycle.renew_leases, not_leased)
 
 
-def _start_listening(key_id: int) -> None:
-    """A held poll or event stream counts as waiting for the open questions of its key."""
-    lifecycle.renew_leases(lifecycle.asked_with(key_id))
-
-
 def _pause_listening(key_id: int) -> None:
     """The poll was answered; the next one is expected at once."""
     lifecycle.pause_waits(_waited_for_by_listening(key_id))
@@ -249,6 +245,8 @@ def _pause_listening(key_id: int) -> None:
 def _stop_listening(key_id: int) -> None:
     """The agent disconnected."""
     for question_id in _waited_for_by_listening(key_id):
+        if hub.is_listening(key_id):
+            return  # it has reconnected meanwhile
         lifecycle.wait_ended(question_id)
 
 

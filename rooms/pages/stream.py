@@ -62,14 +62,16 @@ def _grant(request: HttpRequest, slug: str | None) -> StreamGrant:
     )
 
 
-def _cursors(request: HttpRequest, slug: str | None) -> dict[str, str]:
-    """The cursors that the page sent, by room.
+def _cursors(request: HttpRequest, slug: str | None) -> dict[str, str] | None:
+    """The cursors that the page sent, by room; None without any. A page without rooms sends an empty text.
 
     The stream of one room has plain revisions, that of all rooms `room:revision` pairs. Its last event id
     names one room only; the others replay from the start of the page, which is harmless.
     """
     since = request.POST.get("since") or request.GET.get("since", "")
     last_event_id = request.headers.get("Last-Event-ID", "")
+    if not last_event_id and "since" not in request.POST and "since" not in request.GET:
+        return None
     if slug is not None:
         pairs = [f"{slug}:{cursor}" for cursor in (since, last_event_id) if cursor]
     else:

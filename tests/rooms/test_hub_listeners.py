@@ -58,7 +58,7 @@ def test_a_listener_that_leaves_ends_what_nothing_else_waits_for(
 ) -> None:
     question, has_own_wait = ask(), ask()
     hub.add_wait(wait_for(has_own_wait.pk))
-    waits._start_listening(key[0].pk)
+    lifecycle.renew_leases_of_key(key[0].pk)
     assert is_waited_for(question)
     waits._stop_listening(key[0].pk)
     assert (is_waited_for(question), is_waited_for(has_own_wait)) == (False, True)
@@ -67,7 +67,7 @@ def test_a_listener_that_leaves_ends_what_nothing_else_waits_for(
 def test_a_listener_that_leaves_another_of_its_key_ends_nothing(
     hub: Hub, question: Question, key: tuple[AgentKey, str]
 ) -> None:
-    waits._start_listening(key[0].pk)
+    lifecycle.renew_leases_of_key(key[0].pk)
     hub.add_listener(question.room_id, key[0].pk, listener())
     waits._stop_listening(key[0].pk)
     assert is_waited_for(question)
@@ -81,4 +81,4 @@ def test_listening_costs_one_read_where_nothing_is_open(
 ) -> None:
     lifecycle.withdraw(question)
     with django_assert_num_queries(1):  # type: ignore[attr-defined]
-        waits._start_listening(key[0].pk)
+        lifecycle.renew_leases_of_key(key[0].pk)
