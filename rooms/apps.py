@@ -18,14 +18,14 @@ class RoomsConfig(AppConfig):
 
         from rooms import audit, checks  # noqa: F401 -- the checks register themselves
         from rooms.insights import percentiles
-        from rooms.live import wsgi
+        from rooms.live.background import sweep_on_request
         from rooms.live.hub import hub
         from rooms.models import Membership
         from rooms.signals import result_ready, room_changed
 
         result_ready.connect(hub.hand_over, dispatch_uid="ask_bridge.hub")
         room_changed.connect(hub.announce, dispatch_uid="ask_bridge.hub")
-        request_started.connect(wsgi.sweep_on_request, WSGIHandler, dispatch_uid="ask_bridge.wsgi")
+        request_started.connect(sweep_on_request, WSGIHandler, dispatch_uid="ask_bridge.wsgi")
         connection_created.connect(percentiles.register_on_sqlite, dispatch_uid="ask_bridge.percentiles")
         post_save.connect(audit.record_saved_member, Membership, dispatch_uid="ask_bridge.audit")
         post_delete.connect(audit.record_removed_member, Membership, dispatch_uid="ask_bridge.audit")

@@ -1,4 +1,4 @@
-"""Background work of a process: what runs every few seconds beside its requests.
+"""Background work of a process: what runs every few seconds beside its requests, or under WSGI within them.
 
 Any number of processes may do the same work at once: the statements are conditional, or take leases.
 Each duty is implemented in its own feature; here is only when it runs.
@@ -6,8 +6,11 @@ Each duty is implemented in its own feature; here is only when it runs.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from django.db import DatabaseError
 
 from rooms import lifecycle
 from rooms.db.pool import in_database
@@ -110,3 +113,28 @@ class Background:
 
 
 background = Background()
+
+
+# ---- under WSGI no process runs in the background: requests do some of the work
+
+# At most so often in each process, however many requests come.
+SWEEP_SECONDS = 1
+# A person waits for the response: read about one batch, and let the next request continue.
+READ_SECONDS = 0.01
+
+_swept_at = 0.0
+
+
+def sweep_on_request(**signal: Any) -> None:
+    """Sweep, and run the history readers for a short time; at most once a second in each process."""
+    global _swept_at
+    if time.monotonic() - _swept_at < SWEEP_SECONDS:
+        return
+    _swept_at = time.monotonic()
+    try:
+        lifecycle.sweep()
+        writer.catch_up(READ_SECONDS)
+        earlier_answers.catch_up(READ_SECONDS)
+    except DatabaseError as error:
+        # A failed sweep must not fail the request.
+        logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -60,6 +60,7 @@ class LiveConsumer(AsyncConsumer):
     # The id of the agent's key; None for people.
     key_id: int | None = None
     is_revoked = False
+    is_ending = False
     _task: asyncio.Task[Any] | None = None
     _is_aborted = False
     _is_busy = False
@@ -155,6 +156,11 @@ class LiveConsumer(AsyncConsumer):
         self._is_aborted = True
         if self._task:
             self._task.cancel()
+
+    def end(self) -> None:
+        """End a stream; its client reconnects."""
+        self.is_ending = True
+        self.wake()
 
     async def _look(self) -> None:
         try:

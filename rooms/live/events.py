@@ -208,7 +208,7 @@ def replay(room: Room, since: int | None, languages: Collection[str]) -> tuple[i
 
 def gone_frames(cursors: dict[str, str] | None, rooms: list[Room]) -> list[AnyFrame]:
     """Frames for the rooms of the page that the person can no longer see."""
-    return [room_gone_frame(slug) for slug in (cursors or {}).keys() - {room.slug for room in rooms}]
+    return [reset_frame(slug, GONE) for slug in (cursors or {}).keys() - {room.slug for room in rooms}]
 
 
 def open_frames(room_id: int, languages: Collection[str] = ()) -> tuple[int, list[AnyFrame]]:
@@ -244,13 +244,8 @@ def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
 
 
 def reset_frame(slug: str, revision: int) -> Frame:
-    """The page has to reload: its cursor cannot be served."""
+    """The page has to reload: its cursor cannot be served, or it shows a room that is gone."""
     return Frame(slug, revision, "reset", _text(""))
-
-
-def room_gone_frame(slug: str) -> Frame:
-    """The page has to reload: this person can no longer see the room."""
-    return Frame(slug, GONE, "reset", _text(""))
 
 
 def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Frame:

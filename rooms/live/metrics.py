@@ -17,7 +17,6 @@ from pathlib import Path
 from secrets import compare_digest
 
 from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
 from django.contrib.auth.decorators import login_not_required
 from django.db import InterfaceError, OperationalError
 from django.db.models import OuterRef, Subquery
@@ -28,6 +27,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rooms import __version__
 from rooms.conf import setting
 from rooms.live.hub import hub
+from rooms.live.probes import probe_layer
 from rooms.models import AuditEntry, Question, Room
 
 logger = logging.getLogger(__name__)
@@ -195,19 +195,13 @@ def _is_layer_up() -> bool:
     loop = hub.loop
     try:
         if loop is None:
-            async_to_sync(_probe_layer)()
+            async_to_sync(probe_layer)(CHANNEL_LAYER_SECONDS)
         else:
-            asyncio.run_coroutine_threadsafe(_probe_layer(), loop).result(CHANNEL_LAYER_SECONDS + 1)
+            probing = probe_layer(CHANNEL_LAYER_SECONDS)
+            asyncio.run_coroutine_threadsafe(probing, loop).result(CHANNEL_LAYER_SECONDS + 1)
     except Exception:
         return False  # the hub logs the outage once
     return True
-
-
-async def _probe_layer() -> None:
-    layer = get_channel_layer()
-    async with asyncio.timeout(CHANNEL_LAYER_SECONDS):
-        if layer is not None:
-            await layer.group_send("ask_bridge.ready", {"type": "ready"})
 
 
 def _of_connections() -> Iterator[Metric]:

@@ -42,12 +42,17 @@ async def _database_state() -> str:
 
 
 async def _layer_state() -> str:
-    layer = get_channel_layer()
     try:
-        async with asyncio.timeout(READY_SECONDS):
-            if layer is not None:
-                await layer.group_send("ask_bridge.ready", {"type": "ready"})
+        await probe_layer(READY_SECONDS)
     except Exception:
         logger.exception("The channel layer is out of reach")
         return "unreachable"
     return "ok"
+
+
+async def probe_layer(seconds: float) -> None:
+    """Send a message to a group without members; raises what the channel layer raises."""
+    layer = get_channel_layer()
+    async with asyncio.timeout(seconds):
+        if layer is not None:
+            await layer.group_send("ask_bridge.ready", {"type": "ready"})

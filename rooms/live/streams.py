@@ -42,7 +42,6 @@ class PageStream(LiveConsumer):
     language = ""
     many_rooms = False
     standing: Standing | None = None
-    is_ending = False
     # What was pushed before the replay was sent; None from then on.
     _early: list[events.AnyFrame] | None = None
 
@@ -95,11 +94,6 @@ class PageStream(LiveConsumer):
         self._chunks.append(chunk)
         if len(self._chunks) > LONGEST_BACKLOG:
             self.abort()
-        self.wake()
-
-    def end(self) -> None:
-        """End the stream; its page reconnects."""
-        self.is_ending = True
         self.wake()
 
     def on_due(self) -> None:

@@ -143,6 +143,9 @@ class Listener(LiveConsumer):
 
     grant: ListenGrant
 
+    async def listen(self) -> None:
+        """Begin to wait; for subclasses to implement."""
+
     async def open(self) -> None:
         grant: ListenGrant | None = await self.ask_host()
         if grant is None:
@@ -150,12 +153,8 @@ class Listener(LiveConsumer):
         self.key_id, self.grant = grant.key.pk, grant
         hub.add_listener(grant.key.room_id, grant.key.pk, self)
         await in_database(lifecycle.renew_leases_of_key, grant.key.pk)
-        await self.listen(grant)
+        await self.listen()
         self.wake()
-
-    async def listen(self, grant: ListenGrant) -> None:
-        """Begin to wait."""
-        raise NotImplementedError
 
     def unregister(self) -> None:
         hub.remove_listener(self.grant.key.room_id, self.grant.key.pk, self)
@@ -167,8 +166,8 @@ class Listener(LiveConsumer):
 class MessageWait(Listener):
     """A wait for entries after a cursor."""
 
-    async def listen(self, grant: ListenGrant) -> None:
-        self.due = asyncio.get_running_loop().time() + grant.seconds
+    async def listen(self) -> None:
+        self.due = asyncio.get_running_loop().time() + self.grant.seconds
 
     async def look(self) -> None:
         grant, is_due = self.grant, asyncio.get_running_loop().time() >= self.due
@@ -194,13 +193,13 @@ class EventStream(Listener):
 
     position = 0
 
-    async def listen(self, grant: ListenGrant) -> None:
-        self.position = grant.position
-        await self.open_stream(grant.cursor)
+    async def listen(self) -> None:
+        self.position = self.grant.position
+        await self.open_stream(self.grant.cursor)
 
     async def look(self) -> None:
         now = asyncio.get_running_loop().time()
-        while not (hub.is_closing or self.is_revoked):
+        while not (hub.is_closing or self.is_revoked or self.is_ending):
             entries = await in_database(
                 timeline.entries_after, self.grant.key.room, self.position, PAGE_LIMIT
             )
@@ -213,7 +212,7 @@ class EventStream(Listener):
             await _mark_sent(self.grant.key.pk, entries)
             if not entries:
                 break
-        if hub.is_closing or self.is_revoked:
+        if hub.is_closing or self.is_revoked or self.is_ending:
             await self.finish()
         elif now >= self.due:
             await self.write(KEEP_ALIVE)
@@ -222,8 +221,7 @@ class EventStream(Listener):
     async def check_admission(self) -> None:
         """End the stream if the host no longer admits it; its client reconnects and gets the reason."""
         if await self.ask_host_again() is None:
-            self.is_revoked = True
-            self.wake()
+            self.end()
 
 
 async def _mark_sent(key_id: int, entries: list[timeline.Entry]) -> None:
