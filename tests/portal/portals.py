@@ -15,8 +15,8 @@ from tests.harness.timing import eventually
 
 PASSWORD = secrets.token_urlsafe(12)
 ASGI_SERVER = ["-m", "daphne", "-b", "127.0.0.1", "-p", "PORT"]
-# `--insecure` lets it serve static files, too.
-WSGI_SERVER = ["-m", "django", "runserver", "127.0.0.1:PORT", "--noreload", "--insecure"]
+# WSGI, or ASGI where `daphne` is an installed app. `--insecure` lets it serve static files, too.
+RUNSERVER = ["-m", "django", "runserver", "127.0.0.1:PORT", "--noreload", "--insecure"]
 
 
 class Portal(Site):

@@ -4,13 +4,14 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from rooms.live.routing import CONSUMERS
 from tests.harness.agents import Agent
@@ -18,7 +19,7 @@ from tests.harness.http import Reply, begun_reply
 from tests.harness.people import Person, Visitor
 from tests.harness.sites import START_SECONDS, Site
 from tests.harness.timing import PATIENCE_SECONDS, eventually
-from tests.portal.portals import ASGI_SERVER, Host, running_host
+from tests.portal.portals import ASGI_SERVER, RUNSERVER, Host, running_host
 
 Call = tuple[str, str]
 
@@ -39,11 +40,13 @@ ADMITTED = {call: 201 if call == ("POST", "api-questions") else 200 for call in 
 PROBES = {("GET", "healthz"), ("GET", "readyz")}
 # Open streams of a person who lost access end within this time.
 ENDED_SECONDS = 30
+# For the scripts of a page in a browser.
+SERVERS = {"idle_session": RUNSERVER}
 
 
 @pytest.fixture(scope="module")
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    server = [*ASGI_SERVER, "tests.portal.hosts.asgi:application"]
+    server = SERVERS.get(request.param, [*ASGI_SERVER, "tests.portal.hosts.asgi:application"])
     with running_host(request.param, tmp_path_factory.mktemp(request.param), server) as running:
         yield running
         assert "Traceback" not in running.portal.log.read_text()
@@ -226,6 +229,31 @@ def test_streams_that_are_admitted_again_miss_nothing(host: Host, ana: Person) -
 def requests_of(host: Host) -> Counter[str]:
     """How often the middleware has seen each path."""
     return Counter((data_of(host) / "requests").read_text().splitlines())
+
+
+# ---- sessions that end when people are idle --------------------------------------------------------------
+
+
+@in_host("idle_session")
+def test_an_open_page_is_no_activity(host: Host, ana: Person) -> None:
+    ana.get("/ask/rooms/lobby")
+    with ana.stream(None) as stream:
+        stream.wait_for_end(PATIENCE_SECONDS)
+    assert ana.get("/ask/stream").headers["Location"] == "/entrance/"
+
+
+@in_host("idle_session")
+def test_a_page_whose_stream_is_redirected_says_that_its_person_is_signed_out(
+    host: Host, ana: Person, chromium: Browser
+) -> None:
+    site = f"http://127.0.0.1:{host.portal.port}"
+    with closing(chromium.new_context(base_url=site)) as context:
+        cookies = ana.cookies.items()
+        context.add_cookies([{"name": name, "value": value, "url": site} for name, value in cookies])
+        page = context.new_page()
+        page.goto("/ask/rooms/lobby")
+        # Idle for three seconds, admitted again every second, and no banner in the first three.
+        expect(page.locator("#connection")).to_contain_text("You are signed out", timeout=30_000)
 
 
 # ---- a refusal after the view ----------------------------------------------------------------------------

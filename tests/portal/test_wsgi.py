@@ -10,14 +10,14 @@ from playwright.sync_api import Browser, expect
 from rooms.pages.stream import POLL_SECONDS
 from tests.harness.people import Person
 from tests.harness.timing import eventually
-from tests.portal.portals import WSGI_SERVER, Host, running_host
+from tests.portal.portals import RUNSERVER, Host, running_host
 
 AT_ONCE_SECONDS = 10  # far less than any wait that is asked for here
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with running_host("plain", tmp_path_factory.mktemp("wsgi"), WSGI_SERVER) as running:
+    with running_host("plain", tmp_path_factory.mktemp("wsgi"), RUNSERVER) as running:
         yield running
 
 

@@ -2,7 +2,7 @@
 // a SharedWorker, or in the page where there is none. Without it an open page learns of changes only by a reload.
 
 const RETRY_MS = 1000; // and up to as much again: a page has to be up to date 5 seconds after the server's return
-const SIGNED_OUT_RETRY_MS = 15000; // only a person can change that
+const REFUSED_RETRY_MS = 15000; // only a person can change that
 const CONNECT_MS = 3500; // what takes longer hangs, and counts towards those 5 seconds
 const SILENCE_MS = 25000; // the server sends something every 15 seconds
 
@@ -45,14 +45,15 @@ async function open() {
   retryTimer = setTimeout(open, pollMs || retryMs());
 }
 
-const retryMs = () => (status === 401 ? SIGNED_OUT_RETRY_MS : RETRY_MS * (1 + Math.random()));
+const retryMs = () => ([401, 403].includes(status) ? REFUSED_RETRY_MS : RETRY_MS * (1 + Math.random()));
 
 async function request(signal) {
   // By POST: the cursors of hundreds of rooms are too long for an address.
   const body = new URLSearchParams({ since: cursors() });
-  const response = await fetch(address, { method: "POST", body, signal });
-  status = response.status;
-  if (!response.ok) return;
+  // A portal may redirect, to its login for example, and may show a page instead: neither is a stream.
+  const response = await fetch(address, { method: "POST", body, signal, redirect: "manual" });
+  status = response.type === "opaqueredirect" ? 401 : response.status;
+  if (!response.ok || !response.headers.get("Content-Type")?.startsWith("text/event-stream")) return;
   pollMs = response.headers.get("Retry-After") * 1000;
   await readEvents(response.body.pipeThrough(new TextDecoderStream()).getReader());
 }
