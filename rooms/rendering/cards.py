@@ -9,7 +9,7 @@ empty, because with JavaScript the token is sent in a header.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -27,13 +27,14 @@ from rooms.contract.restrictions import Lock
 from rooms.contract.votes import Vote, agreeing, decided_choices
 from rooms.models import Answer, EndReason, Message, Question
 from rooms.rendering import markup
+from rooms.rendering.cache import RenderCache
 
 CSRF_PLACE = "<!-- csrf token -->"
 
-# Cards in the cache: those that open pages show, about 5 KB each.
-CACHED_CARDS = 2_000
-# Messages in the cache: those that open pages show. Most have 1 KB, the largest about 150 KB.
-CACHED_MESSAGES = 500
+# What open pages show. A card has about 5 KB; most messages have 1 KB, the largest about 150 KB.
+rendered_cards = RenderCache(2_000)
+rendered_marks = RenderCache(2_000)
+rendered_messages = RenderCache(500)
 
 
 # ---- what a card shows -----------------------------------------------------------------------------------
@@ -322,7 +323,19 @@ def render_card(
     question: Question, user_id: Any = None, csrf_token: str = "", *, lock: Lock | None = None
 ) -> SafeString:
     """The card for this viewer; with a token its form also works without JavaScript."""
-    return _with_token(_rendered_card(_Cached(question), _is_mine(question, user_id), lock), csrf_token)
+    is_mine = _is_mine(question, user_id)
+    html = rendered_cards.get_or_render(
+        (*_cache_key(question), is_mine, lock), lambda: _render(Card(question, is_mine, lock))
+    )
+    return _with_token(html, csrf_token)
+
+
+def render_marks(question: Question) -> SafeString:
+    """The part of a card that shows whether the agent is waiting or has received the answer."""
+    return rendered_marks.get_or_render(
+        _cache_key(question),
+        lambda: render_to_string("ask_bridge/_card_marks.html", {"card": Card(question)}),
+    )
 
 
 def render_whole(card: Card, csrf_token: str = "") -> SafeString:
@@ -369,10 +382,20 @@ def render_lost(
 
 
 def render_message(message: Message) -> SafeString:
-    return _rendered_message(_CachedMessage(message))
+    # A message has no revision, so the key has all of its fields.
+    fields = (getattr(message, field.attname) for field in Message._meta.concrete_fields)
+    return rendered_messages.get_or_render(
+        (*fields, get_language()), lambda: render_to_string("ask_bridge/_message.html", {"message": message})
+    )
 
 
-def _render(card: Card) -> str:
+def _cache_key(question: Question) -> tuple[Any, ...]:
+    # The name and slug of the room are on the card, and can change without a new revision.
+    room = question.room
+    return question.pk, question.revision, room.slug, room.name, get_language()
+
+
+def _render(card: Card) -> SafeString:
     return render_to_string("ask_bridge/_card.html", {"card": card, "csrf_place": SafeString(CSRF_PLACE)})
 
 
@@ -391,61 +414,3 @@ def answerer_of(question: Question) -> str | None:
         return question.decided_by[-1]["user_id"]
     answer = question.answer_or_none
     return None if answer is None or answer.user_id is None else str(answer.user_id)
-
-
-class _Cached:
-    """Cache key of a question: equal for the same revision, room names and language."""
-
-    _key: tuple[Any, ...]
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        # The name and slug of the room are on the card, and can change without a new revision.
-        room = question.room
-        self._key = (question.pk, question.revision, room.slug, room.name, get_language())
-
-    def take(self) -> Question:
-        """Return the question and drop the reference, so that the cache does not keep the object."""
-        question = self.question
-        del self.question
-        return question
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Cached) and self._key == other._key
-
-
-class _CachedMessage(_Cached):
-    """Cache key of a message: it has no revision, so the key contains all of its fields."""
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        fields = (getattr(message, field.attname) for field in Message._meta.concrete_fields)
-        self._key = (*fields, get_language())
-
-    def take_message(self) -> Message:
-        message = self.message
-        del self.message
-        return message
-
-
-@lru_cache(CACHED_MESSAGES)
-def _rendered_message(cached: _CachedMessage) -> SafeString:
-    return render_to_string("ask_bridge/_message.html", {"message": cached.take_message()})
-
-
-@lru_cache(CACHED_CARDS)
-def _rendered_card(cached: _Cached, is_mine: bool, lock: Lock | None) -> str:
-    return _render(Card(cached.take(), is_mine, lock))
-
-
-def render_marks(question: Question) -> str:
-    """The part of a card that shows whether the agent is waiting or has received the answer."""
-    return _rendered_marks(_Cached(question))
-
-
-@lru_cache(CACHED_CARDS)
-def _rendered_marks(cached: _Cached) -> str:
-    return render_to_string("ask_bridge/_card_marks.html", {"card": Card(cached.take())})

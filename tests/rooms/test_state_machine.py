@@ -297,8 +297,8 @@ class Life(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """A new process knows only the database."""
-        cards._rendered_card.cache_clear()
-        cards._rendered_marks.cache_clear()
+        cards.rendered_cards.clear()
+        cards.rendered_marks.clear()
 
     # ---- what always holds
 
