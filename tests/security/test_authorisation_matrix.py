@@ -125,7 +125,7 @@ TABLE = """
 /metrics                                     GET    404   404   404   404   404   404   404   404
 """
 
-# The same for what is answered in front of Django, asked of a running site.
+# The same for calls that may stay open, and for probes: those of a running site.
 LIVE_TABLE = """
 /stream                                      GET    401   200   200   200   200   401   401   401
 /stream                                      POST   401   200   200   200   200   401   401   401
@@ -233,7 +233,7 @@ def test_every_address_has_a_row() -> None:
     assert missing == set(), "say in TABLE who may use these"
 
 
-def test_every_call_that_is_answered_in_front_of_django_has_a_row() -> None:
+def test_every_call_with_a_consumer_has_a_row() -> None:
     patterns = get_resolver("rooms.urls").url_patterns
     names = {pattern.name: in_short(f"/{pattern.pattern}") for pattern in patterns}
     assert {(row.method, row.route) for row in LIVE_ROWS} == {
@@ -432,7 +432,7 @@ def test_an_admin_is_never_sent_to_the_login(method: str, cast: Cast) -> None:
         assert "login" not in response.get("Location", ""), f"{method} {path}"
 
 
-# ---- what is answered in front of Django -----------------------------------------------------------------
+# ---- calls that may stay open ----------------------------------------------------------------------------
 
 PREPARE = """
 from django.contrib.auth import get_user_model
