@@ -2,14 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 
+from rooms.access.admission import SCOPE_KEY
+from rooms.live import consumer
 from rooms.live.events import Frame
 from rooms.live.hub import hub
-from rooms.live.streams import LONGEST_BACKLOG, PageStream
-from rooms.models import Room
+from rooms.live.streams import LONGEST_BACKLOG, PageStream, StreamGrant
+from rooms.models import Question, Room
 from tests.harness.database_pool import close_pool_connections
 from tests.harness.page_streams import Page, grant_of, stream_to
 
@@ -135,7 +139,9 @@ def test_a_comment_keeps_the_connection_open() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_pushed_during_the_replay_is_sent_after_it_and_not_twice(room: Room, ask: Callable) -> None:  # type: ignore[type-arg]
+def test_what_is_pushed_during_the_replay_is_sent_after_it_and_not_twice(
+    room: Room, ask: Callable[..., Question]
+) -> None:
     question = ask()
     room.refresh_from_db()
 
@@ -156,6 +162,86 @@ def test_what_is_pushed_during_the_replay_is_sent_after_it_and_not_twice(room: R
             assert "event: question" in events
         finally:
             hub.remove_stream(stream)
+            await close_pool_connections()
+
+    run(scene)
+
+
+def host_that_grants(grant: StreamGrant | None) -> Any:
+    """A portal's application: its view admits with this grant, or its middleware refuses."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        reply = HttpResponse(status=403) if grant is None else scope[SCOPE_KEY].admit(grant)
+        headers = [(name.encode(), value.encode()) for name, value in reply.items()]
+        await send({"type": "http.response.start", "status": reply.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    return application
+
+
+def manager_of(grant: StreamGrant, room_id: int) -> StreamGrant:
+    return replace(grant, standing=replace(grant.standing, manages=frozenset({room_id})))
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"),
+    [
+        pytest.param(lambda grant: grant, False, id="nothing"),
+        pytest.param(lambda grant: None, True, id="refused by the portal"),
+        pytest.param(lambda grant: replace(grant, user_id=2), True, id="another person"),
+        pytest.param(lambda grant: manager_of(grant, 1), True, id="another role"),
+    ],
+)
+def test_a_stream_ends_when_it_is_admitted_no_more_or_otherwise(change: Any, ends: bool) -> None:
+    async def scene() -> None:
+        grant = grant_of(1, [])
+        stream = open_stream(Page())
+        stream.scope = {"type": "http", "method": "POST", "path": "/stream"}
+        stream.application = host_that_grants(change(grant))
+        await stream.check_admission()
+        assert stream.is_ending is ends
+        stream.abort()
+
+    run(scene)
+
+
+def test_a_host_that_hangs_does_not_keep_a_stream_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "READMISSION_SECONDS", 0.05)
+
+    async def hang(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()
+
+    async def scene() -> None:
+        stream = open_stream(Page())
+        stream.scope = {"type": "http", "method": "POST", "path": "/stream"}
+        stream.application = hang
+        await stream.check_admission()
+        assert stream.is_ending
+
+    run(scene)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_without_rooms_is_checked_and_gets_the_cards_of_its_first_room(
+    room: Room, ask: Callable[..., Question]
+) -> None:
+    question = ask()
+    room.refresh_from_db()
+
+    async def scene() -> None:
+        before, after = stream_to(Page(), grant_of(1, [])), stream_to(Page(), grant_of(1, [room]))
+        try:
+            await hub.add_stream(before, [])
+            assert before in hub.streams  # the access check sees that its rooms have changed
+            revisions = await hub.add_stream(after, [room])
+            sent = await after.replay(grant_of(1, [room], {}), revisions)
+            assert f"card-{question.pk}" in sent.decode()
+            unasked = replace(grant_of(1, [room]), cursors=None)
+            assert await after.replay(unasked, revisions) == b""
+        finally:
+            for stream in (before, after):
+                hub.remove_stream(stream)
             await close_pool_connections()
 
     run(scene)
