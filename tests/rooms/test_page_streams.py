@@ -10,8 +10,9 @@ from django.http import HttpResponse
 
 from rooms.access.admission import SCOPE_KEY
 from rooms.live import consumer
+from rooms.live import hub as hub_module
 from rooms.live.events import Frame
-from rooms.live.hub import hub
+from rooms.live.hub import Hub, hub
 from rooms.live.streams import LONGEST_BACKLOG, PageStream, StreamGrant
 from rooms.models import Question, Room
 from tests.harness.database_pool import close_pool_connections
@@ -81,6 +82,23 @@ def test_a_client_that_never_reads_is_cut_off() -> None:
             await asyncio.sleep(0)
         with pytest.raises(asyncio.CancelledError):
             await stream._task
+
+    run(scene)
+
+
+def test_a_client_that_does_not_read_its_last_chunk_does_not_outlast_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub_module, "CLOSE_SECONDS", 0.05)
+
+    async def scene() -> None:
+        page, own = Page(), Hub()
+        page.reads.clear()
+        own.run(page.send({"type": "http.response.body"}))
+        await own.close()
+        while own._tasks:
+            await asyncio.sleep(0)
+        assert page.sent == []
 
     run(scene)
 
