@@ -9,7 +9,8 @@ TOKEN = "a-token-of-the-monitoring"
 
 
 def fetch(site: Site, **headers: str) -> Reply:
-    return site.request("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}", **headers})
+    authorization = {"Authorization": f"Bearer {TOKEN}"}
+    return site.request("GET", f"{site.prefix}/metrics", headers=authorization | headers)
 
 
 def value(site: Site, name: str, **headers: str) -> float:

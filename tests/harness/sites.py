@@ -37,6 +37,9 @@ def free_port() -> int:
 class Site:
     """A running `manage.py serve`."""
 
+    # The path below which a portal has mounted the bridge.
+    prefix = ""
+
     def __init__(self, environment: dict[str, str], *arguments: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "serve", *arguments],

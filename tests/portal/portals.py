@@ -1,10 +1,12 @@
 """Running portals: other Django projects with Ask Bridge in them."""
 
+import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +30,29 @@ class Portal(Site):
         self.port = free_port()
         self.prefix = prefix
         self.log = folder / "server.log"
-        with self.log.open("w") as log:
+        self._command = [part.replace("PORT", str(self.port)) for part in command]
+        self._folder, self._environment = folder, environment
+        self.start()
+
+    def start(self) -> None:
+        """Start the server; after its end once more, on the same port and with the same log."""
+        with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [part.replace("PORT", str(self.port)) for part in command],
-                cwd=folder,
-                env=environment,
+                self._command,
+                cwd=self._folder,
+                env=self._environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                # A process group of its own, so that `end` reaches its workers, too.
+                start_new_session=True,
             )
         eventually(self._is_up, START_SECONDS)
+
+    def end(self) -> None:
+        """Kill it and its worker processes, if they still run."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        super().end()
 
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()
@@ -71,22 +87,31 @@ class Host:
         return run(self.environment, *command)
 
 
+def prepare(settings: str, data: Path) -> str:
+    """Make the database of a host; returns the key of its agent."""
+    return run(host_environment(settings, data), "tests.portal.hosts.prepare", PASSWORD).split()[-1]
+
+
 @contextmanager
 def running_host(
-    settings: str, data: Path, server: list[str], prefix: str = "/ask", root: str = ""
+    settings: str, data: Path, server: list[str], prefix: str = "/ask", root: str = "", key: str = ""
 ) -> Iterator[Host]:
-    """The portal of these settings, on a database of its own."""
-    environment = clean_environment(data) | {
-        "DJANGO_SETTINGS_MODULE": f"tests.portal.hosts.{settings}",
-        "PYTHONPATH": str(ROOT),
-        "HOST_DATA": str(data),
-    }
-    key = run(environment, "tests.portal.hosts.prepare", PASSWORD).split()[-1]
+    """The portal of these settings, on a database of its own; with a key `prepare` has made it already."""
+    environment = host_environment(settings, data)
+    key = key or prepare(settings, data)
     portal = Portal([sys.executable, *server], data, environment, f"{root}{prefix}")
     try:
         yield Host(portal, portal.agent("lobby", key), environment, root)
     finally:
         portal.end()
+
+
+def host_environment(settings: str, data: Path) -> dict[str, str]:
+    return clean_environment(data) | {
+        "DJANGO_SETTINGS_MODULE": f"tests.portal.hosts.{settings}",
+        "PYTHONPATH": str(ROOT),
+        "HOST_DATA": str(data),
+    }
 
 
 def run(environment: dict[str, str], module: str, *arguments: str) -> str:
