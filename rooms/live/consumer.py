@@ -103,7 +103,8 @@ class LiveConsumer(AsyncConsumer):
         self._task = asyncio.current_task()
         try:
             while True:
-                await self.dispatch(await receive())
+                message = await receive()
+                await getattr(self, get_handler_name(message))(message)
         except StopConsumer:
             pass
         except asyncio.CancelledError:
@@ -112,9 +113,6 @@ class LiveConsumer(AsyncConsumer):
         finally:
             # Also if the server cancels the request.
             self._end(has_client_left=True)
-
-    async def dispatch(self, message: Any) -> None:
-        await getattr(self, get_handler_name(message))(message)
 
     async def http_request(self, message: Any) -> None:
         if self.is_finished:

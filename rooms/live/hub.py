@@ -91,9 +91,8 @@ class Hub:
             await asyncio.sleep(CLOSE_POLL_SECONDS)
         for connection in tuple(self.connections):
             connection.abort()
-        # They write to clients that do not read. A worker of granian may hang if it stops meanwhile.
         for task in tuple(self._tasks):
-            task.cancel()
+            task.cancel()  # a worker of granian may hang if it stops while a task still writes
         self.loop = None
 
     # ---- registry
