@@ -76,13 +76,6 @@ class EagerTransport(tcp.Server):
     """
 
     is_collecting = False
-    _host: Any = None
-
-    def getHost(self) -> Any:
-        """The local address, cached: every request reads it, and each read would be a system call."""
-        if self._host is None:
-            self._host = super().getHost()
-        return self._host
 
     def startWriting(self) -> None:
         if not self.is_collecting:
