@@ -72,20 +72,27 @@ class EagerTransport(tcp.Server):
     """TCP connection that sends each reply at once, in one piece.
 
     Twisted would wait for the next iteration of the event loop, and register and unregister the socket for
-    it. For a change that goes to a thousand pages that is most of the work.
+    it: for each page that gets a change 30 µs of the CPU instead of 16, for a request 155 instead of 125.
     """
 
     is_collecting = False
+    # Whether data, or the end of the connection, waits for the socket.
+    is_waiting = False
 
     def startWriting(self) -> None:
+        self.is_waiting = True
         if not self.is_collecting:
             super().startWriting()
+
+    def stopWriting(self) -> None:
+        self.is_waiting = False
+        super().stopWriting()
 
     def send_collected(self) -> None:
         """Send the collected data; the event loop sends the rest and closes a connection that ends."""
         self.is_collecting = False
-        failed = self.doWrite() if self._tempDataLen and self.connected else None
-        if failed or self.dataBuffer or self.disconnecting:
+        is_over = self.is_waiting and self.connected and self.doWrite() is not None
+        if self.is_waiting or is_over:
             super().startWriting()
 
 
@@ -126,7 +133,7 @@ class SiteRequest(WebRequest):
     @property
     def is_blocked(self) -> bool:
         """Whether the socket takes no more data for now."""
-        return self.channel is not None and bool(self.channel._waitingForTransport)
+        return self.channel is not None and self.transport.is_waiting
 
     async def wait_until_writable(self) -> None:
         """Wait until the socket takes the next part of a download; disconnect a client that has stalled."""
