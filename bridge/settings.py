@@ -89,11 +89,11 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Agent requests skip all that follows, which is for browsers.
     "bridge.middleware.AgentRequestMiddleware",
-    # Early, so that replies of later middleware have these headers, too.
+    # Early, so that replies of later middleware have the policy, too.
     "csp.middleware.CSPMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

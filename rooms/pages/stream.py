@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -24,6 +25,7 @@ from rooms.live.streams import StreamGrant
 POLL_SECONDS = 5
 
 
+@never_cache
 @csrf_exempt  # it changes nothing, and EventSource sends no token either
 @login_not_required  # it replies to anonymous visitors itself
 @require_http_methods(["GET", "POST"])
