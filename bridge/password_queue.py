@@ -34,6 +34,8 @@ FORMS = frozenset(
         "admin:auth_user_password_change",
     }
 )
+# All of them are below these paths, so that no other request needs a URL lookup here.
+PATHS = ("/login/", "/password/", "/admin/")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 # Key in the ASGI scope of a request that found the queue full.
@@ -64,10 +66,11 @@ class PasswordQueue:
 
 def hashes_password(scope: dict[str, Any]) -> bool:
     """Whether a request submits one of the forms with a password."""
-    if scope["method"] in SAFE_METHODS:
+    path = scope["path"].removeprefix(get_script_prefix(scope))
+    if scope["method"] in SAFE_METHODS or not path.startswith(PATHS):
         return False
     try:
-        match = resolve(scope["path"].removeprefix(get_script_prefix(scope)))
+        match = resolve(path)
     except Resolver404:
         return False
     return match.view_name in FORMS

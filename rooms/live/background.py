@@ -114,14 +114,10 @@ class Background:
 
 background = Background()
 
-
-# ---- under WSGI no process runs in the background: requests do some of the work
-
-# At most so often in each process, however many requests come.
+# Under WSGI requests do some of the work: at most so often in each process, however many come.
 SWEEP_SECONDS = 1
 # A person waits for the response: read about one batch, and let the next request continue.
 READ_SECONDS = 0.01
-
 _swept_at = 0.0
 
 

@@ -38,6 +38,8 @@ CONSUMERS: dict[tuple[str, str], type[LiveConsumer]] = {
 }
 # Requests to these addresses stay open only if they ask for it with `?wait=`.
 ONLY_WITH_WAIT = {"api-question", "api-questions", "api-messages"}
+# How the paths of the others end: no other request of the host needs a URL lookup here.
+LAST_PARTS = {"stream", "events", "claude-code", "healthz", "readyz"}
 
 # Whether `with_live` was called in this process, for the system check.
 is_installed = False
@@ -63,14 +65,16 @@ def with_live(application: Application) -> Application:
 
 
 def _route(scope: Scope) -> tuple[str, str]:
-    """Method and URL name of a request that stays open; empty for all others."""
+    """Method and URL name of a request that stays open; empty for all others, most without a URL lookup."""
+    waits = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
+    if not waits and scope["path"].rpartition("/")[2] not in LAST_PARTS:
+        return "", ""
     try:
         match = resolve(scope["path"].removeprefix(get_script_prefix(scope)))
     except Resolver404:
         return "", ""
     name = match.url_name or ""
     is_ours = "ask_bridge" in match.app_names
-    waits = any(part.startswith(b"wait=") for part in scope["query_string"].split(b"&"))
     return (scope["method"], name) if is_ours and (waits or name not in ONLY_WITH_WAIT) else ("", "")
 
 

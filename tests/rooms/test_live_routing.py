@@ -3,6 +3,7 @@
 import pytest
 
 from rooms.live import routing
+from rooms.urls import urlpatterns
 
 
 def route_of(method: str, path: str, query: bytes = b"") -> tuple[str, str]:
@@ -45,3 +46,9 @@ def test_a_request_that_stays_open_has_its_consumer(
 )
 def test_every_other_request_goes_to_the_application(method: str, path: str, query: bytes) -> None:
     assert route_of(method, path, query) not in routing.CONSUMERS
+
+
+def test_the_last_parts_are_those_of_the_paths() -> None:
+    names = {name for _, name in routing.CONSUMERS} - routing.ONLY_WITH_WAIT
+    patterns = [str(url.pattern) for url in urlpatterns if url.name in names]
+    assert {pattern.rpartition("/")[2] for pattern in patterns} == routing.LAST_PARTS
