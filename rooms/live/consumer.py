@@ -62,6 +62,7 @@ class LiveConsumer(AsyncConsumer):
     is_revoked = False
     is_ending = False
     _task: asyncio.Task[Any] | None = None
+    _looking: asyncio.Task[Any] | None = None
     _is_aborted = False
     _is_busy = False
     _has_news = False
@@ -147,13 +148,13 @@ class LiveConsumer(AsyncConsumer):
         self._has_news = True
         if not self._is_busy and not self.is_finished:
             self._is_busy = True
-            hub.run(self._look())
+            self._looking = hub.run(self._look())
 
     def abort(self) -> None:
         """End the request without a complete reply: its client does not read."""
         self._is_aborted = True
-        if self._task:
-            self._task.cancel()
+        for task in filter(None, (self._looking, self._task)):
+            task.cancel()
 
     def end(self) -> None:
         """End a stream; its client reconnects."""
@@ -168,7 +169,7 @@ class LiveConsumer(AsyncConsumer):
         except Exception as error:
             await self._fail(error)
         finally:
-            self._is_busy = False
+            self._is_busy, self._looking = False, None
 
     async def _fail(self, error: Exception) -> None:
         """Reply with the problem; a stream that has begun just ends, and its client reconnects."""
@@ -240,11 +241,14 @@ class LiveConsumer(AsyncConsumer):
 
     async def send(self, message: Any) -> None:
         """Send to the client; some servers raise an error of their own when it has disconnected."""
+        hub.sending.add(self)
         try:
             await self.base_send(message)
         except Exception as error:
             logger.debug("The server did not take a message", exc_info=True)
             raise StopConsumer from error
+        finally:
+            hub.sending.discard(self)
 
     async def start(self, status: int, headers: dict[str, str]) -> None:
         self.has_started = True

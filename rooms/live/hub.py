@@ -38,7 +38,7 @@ GROUP = "ask_bridge.hints"
 # Polling the database is quicker than a channel layer that takes longer than this.
 ANNOUNCE_SECONDS = 2
 # At shutdown every connection has this long to answer its client.
-CLOSE_SECONDS = 2.5
+CLOSE_SECONDS = 3
 # A restart is not delayed by more than this.
 CLOSE_POLL_SECONDS = 0.01
 # After the channel layer has failed.
@@ -54,6 +54,8 @@ class Hub:
         # None in a process without open connections: under WSGI, or a management command.
         self.loop: asyncio.AbstractEventLoop | None = None
         self.connections: set[LiveConsumer] = set()
+        # Those whose server has not taken the last message yet, also after they have left the registry.
+        self.sending: set[LiveConsumer] = set()
         # The number of requests that are being admitted: most become connections.
         self.opening = 0
         self.streams: set[PageStream] = set()
@@ -69,11 +71,12 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._layer_is_down = False
 
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
+    def run(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run a coroutine that no caller waits for."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
@@ -89,10 +92,8 @@ class Hub:
             for connection in tuple(self.connections):
                 connection.wake()
             await asyncio.sleep(CLOSE_POLL_SECONDS)
-        for connection in tuple(self.connections):
-            connection.abort()
-        for task in tuple(self._tasks):
-            task.cancel()  # a worker of granian may hang if it stops while a task still writes
+        for connection in tuple(self.sending):
+            connection.abort()  # a worker of granian may hang if it stops while a task still writes
         self.loop = None
 
     # ---- registry

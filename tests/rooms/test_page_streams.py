@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from rooms.access.admission import SCOPE_KEY
 from rooms.live import consumer
 from rooms.live import hub as hub_module
+from rooms.live import streams as streams_module
 from rooms.live.events import Frame
 from rooms.live.hub import Hub, hub
 from rooms.live.streams import LONGEST_BACKLOG, PageStream, StreamGrant
@@ -90,15 +91,39 @@ def test_a_client_that_does_not_read_its_last_chunk_does_not_outlast_the_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hub_module, "CLOSE_SECONDS", 0.05)
+    own = Hub()
+    for module in (consumer, streams_module):
+        monkeypatch.setattr(module, "hub", own)
 
     async def scene() -> None:
-        page, own = Page(), Hub()
+        page = Page()
+        stream = open_stream(page)
         page.reads.clear()
-        own.run(page.send({"type": "http.response.body"}))
+        stream.push([], b"last")
+        stream.end()
         await own.close()
         while own._tasks:
             await asyncio.sleep(0)
         assert page.sent == []
+
+
+def test_a_connection_that_waits_for_the_database_is_still_answered_after_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub_module, "CLOSE_SECONDS", 0.05)
+    own = Hub()
+
+    async def scene() -> None:
+        database, page = asyncio.Event(), Page()
+
+        async def reply() -> None:
+            await database.wait()
+            await page.send({"type": "http.response.body", "body": b"late"})
+
+        own.run(reply())
+        await own.close()
+        database.set()
+        await page.until_sent(b"late")
 
     run(scene)
 
