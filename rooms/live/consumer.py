@@ -30,8 +30,7 @@ logger = logging.getLogger(__name__)
 JSON = "application/json"
 # Proxies and browsers close a connection after 30 to 60 seconds without data.
 COMMENT_SECONDS = 15
-# EventSource reconnects after this many milliseconds; the script of our pages adds jitter.
-RETRY_MILLISECONDS = 1000
+RETRY_MILLISECONDS = 1000  # EventSource reconnects after this; the script of our pages adds jitter
 KEEP_ALIVE = b": keep-alive\n\n"
 # A host that takes longer to admit a stream again counts as one that refuses it: others wait behind.
 READMISSION_SECONDS = 10
@@ -95,10 +94,8 @@ class LiveConsumer(AsyncConsumer):
     # ---- the life of a connection
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Like that of Channels, for a consumer that has no channel and uses no database.
-
-        So it needs no task for each of two sources of messages, a fifth of the memory of a connection, and no
-        thread that closes old database connections before each message.
+        """Like that of Channels, without its task for each of two sources of messages, a fifth of the memory,
+        and its thread that closes old database connections: here are no channel and no database.
         """
         self.scope, self.base_send = scope, send
         self._task = asyncio.current_task()

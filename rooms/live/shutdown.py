@@ -2,8 +2,7 @@
 
 The lifespan shutdown of ASGI comes too late for this: uvicorn sends it when no request is open any more,
 and Daphne never does. So the signal is handled first, and then passed on to the server's own handler. Servers
-that use `loop.add_signal_handler` get it from the event loop at the same time. Hypercorn tells its workers by
-an event instead.
+that use `loop.add_signal_handler` get it at the same time. Hypercorn tells its workers by an event instead.
 """
 
 import asyncio

@@ -100,10 +100,8 @@ class AnswerWait(LiveConsumer):
         await self.reply(question)
 
     async def reply_at_stop(self) -> None:
-        """The process stops: ask the client to wait again, or tell it the question that it has just asked.
-
-        There is no time for one query for each of thousands of waits.
-        """
+        """The process stops: ask the client to wait again, without a query for each of thousands of waits, or
+        tell it the question that it has just asked."""
         if self.scope["method"] == "GET":
             raise problems.shutting_down()
         await self.reply(await in_database(_current_question, self.question_id))
