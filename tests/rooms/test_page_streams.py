@@ -101,6 +101,8 @@ def test_a_client_that_does_not_read_its_last_chunk_does_not_outlast_the_stop(
         page.reads.clear()
         stream.push([], b"last")
         stream.end()
+        while stream not in own.sending:
+            await asyncio.sleep(0)
         await own.close()
         while own._tasks:
             await asyncio.sleep(0)
