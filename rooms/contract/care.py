@@ -7,6 +7,8 @@ Four options, each off unless the question or its room asks for it:
 - `undo_seconds`: a decision is held back for some seconds, in which it can be undone.
 - `escalate_seconds`: after this time without an answer managers are notified, and all people may decide.
 
+Where people are named, `group:NAME` names all people of a group of the room.
+
 A question with an undo window alone needs one vote: the click that answers it.
 """
 
@@ -33,7 +35,20 @@ LONGEST_ESCALATION_SECONDS = 30 * 24 * 3600
 # The default where people are asked first: they must not block a question without limit.
 ESCALATION_SECONDS = 15 * 60
 
+# No user name begins with it: Django's own has no colons.
+GROUP_PREFIX = "group:"
+
 USERNAME_LENGTH = 254  # as long as the columns that store user names
+
+
+def group_in(name: str) -> str | None:
+    """The group that is named in place of a person, or None."""
+    return name.removeprefix(GROUP_PREFIX) if name.startswith(GROUP_PREFIX) else None
+
+
+def names_group(names: list[str]) -> bool:
+    """Whether there may be any number of people behind these names."""
+    return any(group_in(name) is not None for name in names)
 
 
 def _few_and_unique(people: list[str]) -> list[str]:
@@ -93,13 +108,15 @@ class Votes(Careful):
     @classmethod
     def enough(cls, of: list[str], info: ValidationInfo) -> list[str]:
         needed = info.data.get("needed", 0)
-        if of and len(of) < needed:
+        if of and len(of) < needed and not names_group(of):
             raise wrong(f"names {len(of)} people, but {needed} votes are needed")
         return of
 
     def among(self, people: list[str]) -> list[str]:
-        """Those of the people who may vote."""
-        return [name for name in people if not self.of or name in self.of]
+        """Those of the people who may vote. A group may have any people in common with others."""
+        if not self.of or names_group(self.of):
+            return people
+        return [name for name in people if name in self.of or group_in(name) is not None]
 
 
 class Care(Careful):
@@ -114,7 +131,7 @@ class Care(Careful):
     def first_can_decide(self) -> Self:
         if self.first and self.votes and self.first.role is None:
             voters = self.votes.among(self.first.people)
-            if len(voters) < self.votes.needed:
+            if len(voters) < self.votes.needed and not names_group(voters):
                 raise wrong(f"asks {len(voters)} voters first, but {self.votes.needed} votes are needed")
         return self
 
@@ -165,6 +182,21 @@ def care_of(stored: dict[str, Any] | None) -> Care | None:
     )
 
 
+def has_unknown_options(stored: dict[str, Any] | None) -> bool:
+    """Whether a newer version has stored an option of care that this one would not follow."""
+    known: dict[str, set[str]] = {
+        "first": set(First.model_fields),
+        "votes": set(Votes.model_fields),
+        "undo_seconds": set(),
+        "escalate_seconds": set(),
+    }
+    given = {name: value for name, value in (stored or {}).items() if value is not None}
+    return any(
+        name not in known or (isinstance(value, dict) and not value.keys() <= known[name])
+        for name, value in given.items()
+    )
+
+
 def combined(room: Care | None, asked: Care | None) -> Care | None:
     """The care of room and question together. An agent can ask for more than its room, never for less."""
     if room is None or asked is None:
@@ -191,6 +223,9 @@ def _stricter(room: Votes | None, asked: Votes | None) -> Votes | None:
         return room or asked
     needed = max(room.needed, asked.needed)
     if room.of:
-        return Votes.model_construct(needed=min(needed, len(room.of)), of=room.of)
+        most = needed if names_group(room.of) else len(room.of)
+        return Votes.model_construct(needed=min(needed, most), of=room.of)
     # If the question names fewer people than the votes that the room needs, all people of the room may vote.
-    return Votes.model_construct(needed=needed, of=asked.of if len(asked.of) >= needed else [])
+    return Votes.model_construct(
+        needed=needed, of=asked.of if len(asked.of) >= needed or names_group(asked.of) else []
+    )

@@ -25,7 +25,7 @@ NAMED = {
 }
 
 # For agents without a colour: the same name gets the same tone everywhere.
-PALETTE = [NAMED[name] for name in ("indigo", "orange", "green", "pink", "cyan", "purple", "yellow", "blue")]
+PALETTE = [NAMED[name] for name in ("indigo", "green", "pink", "cyan", "purple", "blue")]
 
 
 def to_hex(color: str) -> str:

@@ -49,7 +49,7 @@ def read_drafts(prompts: list[Prompt], data: QueryDict) -> list[Draft]:
     """The fields `choice-0`, `other-0`, `notes-0` and so on, one draft per prompt."""
     drafts = []
     for index, prompt in enumerate(prompts):
-        values = data.getlist(f"choice-{index}")
+        values = data.getlist(choice_field(index))
         offered = {str(number): number for number in range(len(prompt.options))}
         drafts.append(
             Draft(
@@ -76,6 +76,11 @@ def as_choices(prompts: list[Prompt], drafts: list[Draft]) -> list[dict[str, Any
     except InvalidPayload as problem:
         errors += problem.errors
     raise InvalidPayload(errors)
+
+
+def choice_field(index: int) -> str:
+    """The name of the options of this prompt."""
+    return f"choice-{index}"
 
 
 def other_field(index: int) -> str:

@@ -24,6 +24,20 @@ def id_at(prefix: str, at: datetime, random: str = "") -> str:
     return f"{prefix}_{_encode(microseconds, TIME_CHARACTERS)}{random or new_nonce()}"
 
 
+def moment_of(id: str) -> datetime | None:
+    """When this id was made; None if it is no id of ours."""
+    prefix, _, rest = id.partition("_")
+    if len(id) != LENGTH or len(prefix) != 1 or not set(rest) <= set(ALPHABET):
+        return None
+    microseconds = 0
+    for character in rest[:TIME_CHARACTERS]:
+        microseconds = microseconds * 32 + ALPHABET.index(character)
+    try:
+        return EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+
+
 def new_nonce() -> str:
     """The random part of an id, made before the id itself."""
     return _encode(secrets.randbits(5 * RANDOM_CHARACTERS), RANDOM_CHARACTERS)
@@ -51,10 +65,6 @@ def new_ending_id() -> str:
 
 def new_message_id(nonce: str = "") -> str:
     return _new_id("m", nonce)
-
-
-def is_message_id(text: str) -> bool:
-    return len(text) == LENGTH and text.startswith("m_") and set(text[2:]) <= set(ALPHABET)
 
 
 def new_audit_entry_id() -> str:

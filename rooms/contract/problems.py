@@ -1,6 +1,5 @@
 """Problems: the one error shape of everything under /api/, RFC 9457 with a stable `code`."""
 
-import json
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -8,6 +7,8 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 
+from rooms.contract.replies import encode_json
+from rooms.contract.rules import RETRY_SECONDS
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.transactions import Refusal, refusal_of
 
@@ -45,7 +46,7 @@ class Problem(Exception):
         self.body.update(extra)
 
     def as_bytes(self) -> bytes:
-        return json.dumps(self.body).encode()
+        return encode_json(self.body)
 
     def as_response(self) -> HttpResponse:
         return HttpResponse(
@@ -123,6 +124,16 @@ def unavailable() -> Problem:
         "database_unavailable",
         "The bridge cannot reach its database; try again in a moment. Nothing that was confirmed is lost.",
         headers={"Retry-After": "1"},
+    )
+
+
+def needs_newer_version() -> Problem:
+    return Problem(
+        503,
+        "needs_newer_version",
+        "A newer version of the bridge made this, and the process that you reached is an older one, which "
+        "changes nothing here; try again in a moment. An admin has to restart the old processes.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
     )
 
 

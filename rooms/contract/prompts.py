@@ -53,13 +53,13 @@ class Prompt(Payload):
 
 
 def parse_prompts(stored: object) -> list[Prompt]:
-    """Stored prompts; not checked again."""
+    """Stored prompts; not checked again. Those of a newer version may lack fields, and can be read."""
     return [
         Prompt.model_construct(
             question=prompt["question"],
-            header=prompt["header"],
-            multi_select=prompt["multiSelect"],
-            options=[Option.model_construct(**option) for option in prompt["options"]],
+            header=prompt.get("header", ""),
+            multi_select=prompt.get("multiSelect", False),
+            options=[Option.model_construct(**option) for option in prompt.get("options", ())],
         )
         for prompt in cast("list[dict[str, Any]]", stored)
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rooms.contract.care import care_of
+from rooms.contract.care import care_of, group_in
 
 
 class Lock(StrEnum):
@@ -30,14 +30,24 @@ class Restriction:
         """Whether this lock can apply to a viewer."""
         return bool(self.voters) if lock == Lock.VOTES else bool(self.first) or self.role is not None
 
-    def lock(self, username: str, has_role: Callable[[str], bool]) -> Lock | None:
+    def lock(
+        self, username: str, has_role: Callable[[str], bool], is_in_group: Callable[[str], bool]
+    ) -> Lock | None:
         """Why this person may not decide; None if they may."""
-        if self.voters and username not in self.voters:
+        if self.voters and not _is_among(username, self.voters, is_in_group):
             return Lock.VOTES
         if not self.has(Lock.FIRST):
             return None
-        is_asked_first = username in self.first or (self.role is not None and has_role(self.role))
+        is_named = _is_among(username, self.first, is_in_group)
+        is_asked_first = is_named or (self.role is not None and has_role(self.role))
         return None if is_asked_first else Lock.FIRST
+
+
+def _is_among(username: str, names: frozenset[str], is_in_group: Callable[[str], bool]) -> bool:
+    """Whether these names, of people and groups, mean this person."""
+    if username in names:
+        return True
+    return any(is_in_group(group) for name in names if (group := group_in(name)) is not None)
 
 
 def restriction(stored: dict[str, Any] | None, *, is_first_asked: bool) -> Restriction | None:

@@ -24,6 +24,7 @@ from django.db.models.query import ModelIterable
 from django.db.models.signals import post_save, pre_save
 from django.db.models.sql import InsertQuery, UpdateQuery
 
+from rooms.db.timezone import to_database
 from rooms.db.transactions import alias
 
 Found = TypeVar("Found")
@@ -84,7 +85,11 @@ class Statement:
         adapt = connection.ops.adapt_datetimefield_value
         values = [given[value.name] if type(value) is Parameter else value for value in self._values]
         return self._sql.run(
-            connection, [adapt(value) if isinstance(value, datetime) else value for value in values]
+            connection,
+            [
+                adapt(to_database(value, connection)) if isinstance(value, datetime) else value
+                for value in values
+            ],
         )
 
 
@@ -180,7 +185,12 @@ def _maker(selected: dict[str, Any], columns: list[Any], using: str) -> Callable
 
 
 class Update:
-    """An UPDATE of all rows of a queryset: sets `fields` to given values and `expressions` to SQL ones."""
+    """An UPDATE of all rows of a queryset: sets `fields` to given values and `expressions` to SQL ones.
+
+    `expressions` come first in the statement: MariaDB evaluates assignments from left to right, so
+    that an expression sees the old values of `fields`. With `returning`, the queryset has a parameter `id`
+    for its primary key: MariaDB has no UPDATE … RETURNING, so the row is read after the update.
+    """
 
     def __init__(
         self,
@@ -192,6 +202,7 @@ class Update:
         self._build, self._fields = build, fields
         self._returning, self._expressions = returning, expressions
         self._compiled = cache(self._compile)
+        self._changed_row: Select[tuple[Any, ...]] = Select(self._by_key, *returning)
 
     def run(self, **given: Any) -> int:
         """Run it with these values for fields and parameters; returns how many rows it changed."""
@@ -200,8 +211,15 @@ class Update:
 
     def first(self, **given: Any) -> list[Any] | None:
         """Run it and return the `returning` columns of the first row that it changed, or None."""
-        rows, _ = self._run(given)
-        return rows[0] if rows else None
+        rows, changed = self._run(given)
+        if rows or not changed:
+            return rows[0] if rows else None
+        # Without RETURNING. The update has locked the row, so this is what it wrote.
+        found = self._changed_row.first(id=given["id"])
+        return None if found is None else list(found)
+
+    def _by_key(self, id: Any) -> "models.QuerySet[Any]":
+        return self._build(**_parameters(self._build)).model._default_manager.filter(pk=id)
 
     def _run(self, given: dict[str, Any]) -> tuple[list[Any], int]:
         using = alias()
@@ -218,7 +236,10 @@ class Update:
         compiler = query.get_compiler(using)
         meta = query.get_meta()
         returned = [meta.get_field(name).get_col(meta.db_table) for name in self._returning]
-        names = [compiler.quote_name_unless_alias(column.target.column) for column in returned]
+        connection = connections[using]
+        names = [connection.ops.quote_name(column.target.column) for column in returned]
+        if connection.vendor == "mysql":
+            names = []
         statement = Statement(compiler, f" RETURNING {', '.join(names)}" if names else "")
         return statement, list(map(meta.get_field, self._fields)), _converter(compiler, returned)
 

@@ -7,6 +7,8 @@ from django.apps import apps
 from django.db import connections
 from django.db.models import F
 
+from rooms.db import outages
+from rooms.db.schema import schema
 from rooms.db.transactions import alias, is_writing, last_writes, refusal_of, writing
 
 logger = logging.getLogger(__name__)
@@ -22,11 +24,17 @@ def database_state() -> str:
             cursor.execute("SELECT 1")
         return "ok" if _takes_writes() else "cannot_write"
     except Exception as error:
-        if refusal_of(error):
-            logger.error("The database refuses writes: %s", error)
-            return "cannot_write"
-        logger.exception("The database is out of reach")
-        return "unreachable"
+        if not outages.report(error):
+            logger.exception("The database is out of reach")
+        return "cannot_write" if refusal_of(error) else "unreachable"
+
+
+def version_state() -> dict[str, str]:
+    """The member `version` of the reply, only if a newer version has migrated the database.
+
+    As of the last sweep, which looks: a probe needs no statement for it.
+    """
+    return {"version": "older_than_database"} if schema.was_newer() else {}
 
 
 def _takes_writes() -> bool:
@@ -46,6 +54,7 @@ def check_write() -> None:
     It is committed because a full disk causes no error before that.
     """
     bookmarks = apps.get_model("ask_bridge", "Bookmark").objects
-    first = bookmarks.order_by("pk").values("pk")[:1]
+    # A query of its own: MariaDB takes no LIMIT in a subquery of an update.
+    first = bookmarks.order_by("pk").values_list("pk", flat=True).first()
     with writing():
-        bookmarks.filter(pk__in=first).update(revision=F("revision"))
+        bookmarks.filter(pk=first or 0).update(revision=F("revision"))

@@ -3,12 +3,12 @@
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.db import DatabaseError, connections, router, transaction
@@ -35,6 +35,11 @@ class Refusal(Enum):
 POSTGRES_REFUSALS = {"25006": Refusal.READ_ONLY, "53100": Refusal.FULL}
 # Primary result codes of SQLite: SQLITE_READONLY, SQLITE_FULL.
 SQLITE_REFUSALS = {8: Refusal.READ_ONLY, 13: Refusal.FULL}
+# Error numbers of MariaDB: --read-only, a read-only transaction, a read-only InnoDB; disk or table full.
+MARIADB_REFUSALS = {
+    **dict.fromkeys((1290, 1792, 1836), Refusal.READ_ONLY),
+    **dict.fromkeys((1021, 1114), Refusal.FULL),
+}
 
 
 def refusal_of(error: BaseException | None) -> Refusal | None:
@@ -43,7 +48,13 @@ def refusal_of(error: BaseException | None) -> Refusal | None:
         return None
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the higher bits say which kind of read-only
-    return POSTGRES_REFUSALS.get(getattr(cause, "sqlstate", None) or "") or SQLITE_REFUSALS.get(code)
+    # Both drivers of MariaDB pass (number, message).
+    number = cause.args[0] if cause and len(cause.args) == 2 else None
+    return (
+        POSTGRES_REFUSALS.get(getattr(cause, "sqlstate", None) or "")
+        or SQLITE_REFUSALS.get(code)
+        or (MARIADB_REFUSALS.get(number) if isinstance(number, int) else None)
+    )
 
 
 @dataclass
@@ -94,6 +105,29 @@ def optional_writes() -> Iterator[None]:
     except DatabaseError as error:
         if not refusal_of(error):
             raise
+
+
+def own_rows() -> dict[str, Any]:
+    """Options of `select_for_update` that lock no more than the rows themselves, where the database can.
+
+    `no_key` lets others insert rows that refer to them.
+    """
+    features = connections[alias()].features
+    return {
+        "of": ("self",) if features.has_select_for_update_of else (),
+        "no_key": features.has_select_for_no_key_update,
+    }
+
+
+def lock_rooms(room_ids: Iterable[int]) -> None:
+    """On MariaDB, lock these rooms before rows that refer to them are inserted or locked.
+
+    There an insert locks the rows that its foreign keys name against updates. Two transactions that insert
+    into a room first, and take its next revision afterwards, would wait for each other.
+    """
+    if connections[alias()].vendor == "mysql":
+        rooms = _room_model()._default_manager.using(alias()).filter(pk__in=list(room_ids))
+        list(rooms.order_by("pk").select_for_update().values_list("pk"))
 
 
 def is_writing() -> bool:

@@ -5,18 +5,14 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from rooms.audit import Actor
-from rooms.contract.lookalikes import one_line
-from rooms.models import PERSON_NAME_LENGTH, AuditEntry, Ending
+from rooms.models import AuditEntry, Ending
+from rooms.profiles import name_of
 
 # The type of `request.user`. Views check the login before they call a verb.
 Person = AbstractBaseUser | AnonymousUser
 
-
-def name_of(user: Person) -> str:
-    """The full name where there is one, else the user name; on one line."""
-    full_name: str = getattr(user, "get_full_name", str)()
-    return (one_line(full_name) or one_line(user.get_username()))[:PERSON_NAME_LENGTH]
-
+# User names that replace those of anonymised people begin with it; no account has them.
+ALIAS_PREFIX = "anonymous-"
 
 # The sender type in the timeline for each actor type of the audit log.
 SENDER_TYPES = {

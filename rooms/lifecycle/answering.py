@@ -5,13 +5,14 @@ from typing import Any
 
 from rooms import audit
 from rooms.audit import Action, actor_of
-from rooms.contract.care import care_of
+from rooms.contract.care import Care, care_of
 from rooms.contract.choices import Choice, as_json, check_choices, check_reply
 from rooms.contract.prompts import parse_prompts
 from rooms.lifecycle.actors import Person, person_fields
 from rooms.lifecycle.approval import cast_vote, check_turn
 from rooms.lifecycle.exceptions import NeedsPeople
 from rooms.lifecycle.settling import settle, settle_in_time
+from rooms.lifecycle.versions import check_understood
 from rooms.models import AgentKey, Answer, Question
 
 
@@ -22,24 +23,27 @@ def answer(
     via: Answer.Via,
     user: Person | None = None,
     key: AgentKey | None = None,
+    undo_seconds: int = 0,
 ) -> Question:
     """Settle with what a person chose: on the page, in the agent's terminal, or through the given key.
 
-    Only offered options or a free text can be chosen. On a careful question it may count as a vote only:
-    then the question is returned open.
+    Only offered options or a free text can be chosen. On a careful question it may count as a vote only; with
+    `undo_seconds`, the person's own undo window, the decision is held. Then the question is returned open.
     """
+    check_understood(question)
     chosen = as_json(check_choices(parse_prompts(question.prompts), choices))
     care = care_of(question.care)
+    if user and (undo_seconds or (care and care.takes_votes)):
+        check_turn(question, user)
+        return cast_vote(question, care or Care(), user, chosen, key, undo_seconds=undo_seconds)
     if care and user:
         check_turn(question, user)
-        if care.takes_votes:
-            return cast_vote(question, care, user, chosen, key)
     elif care and care.is_for_people and question.is_open:
         raise NeedsPeople
     through = key.label if key else ""
     given = Answer(via=via, choices=chosen, through=through, **person_fields(user))
     actor = actor_of(key or user, audit.AGENT)
-    if care and not user and not question.is_overdue:
+    if not user and not question.is_overdue:
         # Accepted also in an undo window: the agent continues with this answer and never got the held one.
         return settle(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)
     return settle_in_time(question, Question.Status.ANSWERED, Action.ANSWERED, actor, given)

@@ -5,7 +5,6 @@ import json
 from datetime import timedelta
 
 from django.db import IntegrityError
-from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
@@ -14,12 +13,14 @@ from rooms.contract.care import care_of, combined
 from rooms.contract.choices import as_json
 from rooms.contract.colors import color_of
 from rooms.contract.types import FieldError, InvalidPayload
+from rooms.db import timezone
 from rooms.db.compiled import Select, insert
 from rooms.db.transactions import writing
 from rooms.lifecycle.actors import Person
 from rooms.lifecycle.exceptions import AskedDifferently
 from rooms.lifecycle.leases import GRACE_SECONDS
 from rooms.lifecycle.revisions import announce, next_audited_revision
+from rooms.lifecycle.versions import check_room_understood
 from rooms.models import AgentKey, Question, Room
 
 ASKED_BEFORE = Select(
@@ -33,8 +34,10 @@ def ask(
     """A new open question and True; or the one that this agent asked before, as it is now, and False.
 
     InvalidPayload if it has a default that its care, or the care of the room, does not allow.
-    Without a key it is a test question of the person `by`.
+    Without a key it is a test question of the person `by`. NeedsNewerVersion if the room asks for a care that
+    this process does not know.
     """
+    check_room_understood(room)
     question = _new_question(room, key, asked)
     idempotency_hash = idempotency_hash_of(key, asked, idempotency_key)
     body_hash = hash_of(

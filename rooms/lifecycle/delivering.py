@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils import timezone
-
-from rooms.db.transactions import writing
+from rooms.db import timezone
+from rooms.db.transactions import alias, writing
 from rooms.lifecycle.revisions import Mark
-from rooms.models import Question
+from rooms.models import Question, Room
 
 DELIVERED = Mark(
     lambda id: Question.objects.filter(pk=id, settled_at__isnull=False, delivered_at=None), "delivered_at"
@@ -32,4 +31,10 @@ def deliver_all(question_ids: Sequence[str]) -> None:
 
 def recall(question_id: str, memories: list[dict[str, Any]]) -> bool:
     """Store earlier answers to very similar questions with an open question; False if it is settled."""
-    return RECALLED.change(id=question_id, memories=memories)
+    with writing():
+        # With the lock no earlier question can be deleted between the check and the commit.
+        Room.objects.using(alias()).select_for_update().filter(questions=question_id).first()
+        earlier = [memory.get("question_id") for memory in memories]
+        existing = set(Question.objects.filter(pk__in=earlier).values_list("pk", flat=True))
+        left = [memory for memory in memories if memory.get("question_id") in existing]
+        return RECALLED.change(id=question_id, memories=left)

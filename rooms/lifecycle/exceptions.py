@@ -19,6 +19,18 @@ class NotTheirTurn(Exception):
         self.question = question
 
 
+class NotDecided(Exception):
+    """The question is open: there is no decision to correct. `question` is how it is now."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(f"{question.pk} is open")
+        self.question = question
+
+
+class NeedsNewerVersion(Exception):
+    """A newer version of Ask Bridge has stored what decides here; this process leaves it to newer ones."""
+
+
 class NeedsPeople(Exception):
     """An agent reports an answer from elsewhere, but certain people have to decide this question here."""
 
@@ -29,3 +41,15 @@ class RoomArchived(Exception):
 
 class AskedDifferently(Exception):
     """The same idempotency key was sent with another question."""
+
+
+class LastManager(Exception):
+    """The change would leave the room without a manager."""
+
+
+class InvitationEnded(Exception):
+    """The link is past its end, used up or revoked, or the person who made it no longer manages the room."""
+
+
+class TooManyInvitations(Exception):
+    """The room has as many usable links as it may have."""

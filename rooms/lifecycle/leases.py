@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
+from rooms.db import timezone
 from rooms.db.compiled import Select, Update
 from rooms.db.transactions import in_batches, writing
 from rooms.lifecycle.revisions import LeavingMark, Mark

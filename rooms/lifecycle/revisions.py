@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from rooms import audit
+from rooms.db import timezone
 from rooms.db.compiled import Select, Update
 from rooms.db.transactions import alias, writing
 from rooms.lifecycle.exceptions import RoomArchived

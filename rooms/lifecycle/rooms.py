@@ -1,17 +1,19 @@
-"""Verbs of rooms: create, archive and restore."""
+"""Verbs of rooms: create, change, archive and restore."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
+from rooms.db import timezone
 from rooms.db.transactions import writing
 from rooms.lifecycle.actors import Person
 from rooms.lifecycle.settling import withdraw_open
+from rooms.lifecycle.versions import check_room_understood
 from rooms.models import EndReason, Membership, Room
 
 
@@ -29,11 +31,31 @@ def create_room(
     return room
 
 
-def add_room(room: Room, by: Person) -> None:
-    """Save a new room from a form."""
+def add_room(room: Room, by: Person, *, is_manager: bool = False) -> None:
+    """Save a new room from a form; its creator becomes its first manager if the form says so."""
     with writing():
         room.save(force_insert=True)
         audit.record(Action.ROOM_CREATED, room, actor_of(by))
+        if is_manager:
+            user_id: Any = by.pk
+            with audit.acting_as(by):
+                Membership.objects.create(room=room, user_id=user_id, role=Membership.Role.MANAGER)
+
+
+def change_room(room: Room, fields: Collection[str], by: Person) -> None:
+    """Save these fields of a room that a form has changed; `close_questions_after` has its own verb.
+
+    NeedsNewerVersion rather than removing an option of care that this process does not know.
+    """
+    if not fields:
+        return
+    with writing():
+        if "care" in fields:
+            check_room_understood(Room.objects.only("care").get(pk=room.pk))
+        # Only the edited fields: questions may increase the revision at the same time.
+        room.save(update_fields=fields)
+        changed = {name: getattr(room, name) for name in fields}
+        audit.record(Action.ROOM_CHANGED, room, actor_of(by), **changed)
 
 
 def close_questions_after(room: Room, seconds: int | None, by: Person | None = None) -> None:

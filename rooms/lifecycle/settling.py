@@ -5,26 +5,32 @@ from copy import copy
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from rooms import audit
 from rooms.audit import Action, actor_of
 from rooms.contract.care import care_of, combined
+from rooms.db import timezone
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.actors import Person, ending_by, name_of
-from rooms.lifecycle.exceptions import AlreadySettled
+from rooms.lifecycle.actors import Person, ending_by
+from rooms.lifecycle.exceptions import AlreadySettled, NeedsNewerVersion
 from rooms.lifecycle.revisions import announce, locked, next_audited_revision
+from rooms.lifecycle.versions import check_may_expire, check_understood
 from rooms.models import AgentKey, Answer, Ended, EndedBy, Ending, EndReason, Question, QuestionQuerySet
+from rooms.profiles import name_of
 
 # Fields that other verbs change while a question is open: read back from the row that was settled.
-MARKS = ("agent_active", "waiting_until", "last_seen_at")
+MARKS = ("agent_active", "waiting_until", "last_seen_at", "votes", "held_until", "escalates_at")
 # Reasons that are clear from the action and the actor of an audit entry.
 CLEAR_FROM_ACTION = (EndReason.DEADLINE, EndReason.AGENT, EndReason.PERSON)
-SETTLE = Update(
-    lambda id: Question.objects.open().filter(pk=id),
-    *("status", "is_attended", "settled_at", "delivered_at", "ended", "revision", "settled_position"),
-    returning=MARKS,
+SETTLED = (
+    *("status", "is_attended", "settled_at", "delivered_at", "ended", "memories"),
+    *("revision", "settled_position"),
+)
+SETTLE = Update(lambda id: Question.objects.understood().filter(pk=id), *SETTLED, returning=MARKS)
+# The same, but not while a decision is in its undo window.
+SETTLE_UNDECIDED = Update(
+    lambda id: Question.objects.understood().filter(pk=id, held_until=None), *SETTLED, returning=MARKS
 )
 
 
@@ -83,6 +89,7 @@ def expire(question: Question) -> Question:
 
     Without the default if votes or named people have to decide: the room may require them since the ask.
     """
+    check_may_expire(question)
     default = None
     care = combined(care_of(question.room.care), care_of(question.care))
     if question.default_choices is not None and not (care and care.is_for_people):
@@ -98,6 +105,8 @@ def expire_if_due(question: Question) -> Question:
         return expire(question)
     except AlreadySettled as settled:
         return settled.question
+    except NeedsNewerVersion:
+        return question
 
 
 def close_stale(question: Question) -> Question:
@@ -134,12 +143,7 @@ def settle_undecided(
     question: Question, status: Question.Status, action: Action, actor: audit.Actor, given: Answer | None
 ) -> Question:
     """Settle, but refuse to while a decision is in its undo window."""
-    if not question.care:
-        return settle(question, status, action, actor, given)
-    with locked(question) as current:
-        if current.is_held:
-            raise AlreadySettled(current)
-        return settle(current, status, action, actor, given)
+    return settle(question, status, action, actor, given, statement=SETTLE_UNDECIDED)
 
 
 def settle(
@@ -150,6 +154,7 @@ def settle(
     given: Answer | None = None,
     *,
     ended: Ended | None = None,
+    statement: Update = SETTLE,
 ) -> Question:
     """Settle with the given answer, or without one; `ended` says why then."""
     if status == Question.Status.EXPIRED and ended is None:
@@ -171,10 +176,12 @@ def settle(
             "settled_at": now,
             "delivered_at": now if is_reported else None,
             "ended": ended,
+            # Only open cards show them; a copy would outlive the question that it was made of.
+            "memories": None,
             "revision": revision,
             "settled_position": revision,
         }
-        marks = SETTLE.first(id=question.pk, **changes)
+        marks = statement.first(id=question.pk, **changes)
         if marks is not None:
             settled = copy(question)
             settled._state.fields_cache["answer"] = None
@@ -187,7 +194,10 @@ def settle(
         else:
             transaction.set_rollback(True, using=alias())
     if marks is None:
-        raise AlreadySettled(Question.objects.with_answer().get(pk=question.pk))
+        current = Question.objects.with_answer().get(pk=question.pk)
+        if current.is_open:
+            check_understood(current)
+        raise AlreadySettled(current)
     return settled
 
 

@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             model_name="question",
             index=models.Index(
                 condition=models.Q(("settled_position__isnull", False)),
-                fields=["room", "position"],
+                fields=["room", "-position"],
                 name="ask_bridge_q_timeline",
             ),
         ),

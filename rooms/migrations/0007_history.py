@@ -25,16 +25,19 @@ SQLITE = [
 ]
 
 
+MARIADB = [f"CREATE FULLTEXT INDEX ask_bridge_h_search ON {TABLE} ({COLUMNS})"]
+
+
 def make_index(apps, schema_editor):
     """A column and index on PostgreSQL; on SQLite a virtual table that refers to the history."""
     if has_table(apps, schema_editor):
-        statements = {"postgresql": POSTGRESQL, "sqlite": SQLITE}
+        statements = {"postgresql": POSTGRESQL, "sqlite": SQLITE, "mysql": MARIADB}
         for statement in statements.get(schema_editor.connection.vendor, []):
             schema_editor.execute(statement, params=None)
 
 
 def drop_index(apps, schema_editor):
-    """On PostgreSQL it is dropped with the table."""
+    """Except on SQLite it is dropped with the table."""
     if has_table(apps, schema_editor) and schema_editor.connection.vendor == "sqlite":
         for event in ("insert", "delete", "update"):
             schema_editor.execute(f"DROP TRIGGER {INDEX}_{event}", params=None)
@@ -164,5 +167,6 @@ class Migration(migrations.Migration):
             model_name="historyentry",
             index=models.Index(fields=["user"], name="ask_bridge_h_person"),
         ),
-        migrations.RunPython(make_index, drop_index),
+        # MariaDB takes no DDL in a transaction; on the others the whole migration is in one.
+        migrations.RunPython(make_index, drop_index, atomic=False),
     ]

@@ -3,11 +3,12 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
+from rooms.db import timezone
+from rooms.db.fields import MomentField
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.questions import Question
 from rooms.models.rooms import KEY_LABEL_LENGTH, Room
@@ -47,7 +48,7 @@ class Answer(models.Model):
     # Why the question was skipped, or what the person asks back instead of choosing.
     reason = models.TextField(_("reason"), blank=True)
     asks_back = models.BooleanField(_("asks back"), default=False)
-    answered_at = models.DateTimeField(_("answered at"), default=timezone.now)
+    answered_at = MomentField(_("answered at"), default=timezone.now)
     position = models.BigIntegerField()
 
     class Meta:
@@ -87,7 +88,7 @@ class Ending(models.Model):
     # Who ended it, by the name at that time; empty if no name is known.
     sender = models.CharField(_("sender"), max_length=PERSON_NAME_LENGTH, blank=True)
     sender_type = models.CharField(_("sender type"), max_length=10, choices=SenderType)
-    ended_at = models.DateTimeField(_("ended at"), default=timezone.now)
+    ended_at = MomentField(_("ended at"), default=timezone.now)
     position = models.BigIntegerField()
 
     class Meta:

@@ -1,12 +1,13 @@
-"""Audit entries: append-only. Written by `rooms/audit.py`."""
+"""Audit entries: append-only, but for the names of anonymised people. Written by `rooms/audit.py`."""
 
 from typing import Any, NoReturn
 
 from django.db import models
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
+from rooms.db import timezone
+from rooms.db.fields import MomentField
 
 
 class AppendOnly(Exception):
@@ -46,12 +47,17 @@ class AuditEntry(models.Model):
         EXPIRED = "expired", _("Expired")
         WITHDRAWN = "withdrawn", _("Withdrawn")
         QUESTION_DELETED = "question_deleted", _("Question deleted")
+        OLD_REMOVED = "old_removed", _("Old entries removed")
+        PERSON_ANONYMISED = "person_anonymised", _("Person anonymised")
         KEY_CREATED = "key_created", _("Key created")
         KEY_REVOKED = "key_revoked", _("Key revoked")
         KEY_ROTATED = "key_rotated", _("Key rotated")
         MEMBER_ADDED = "member_added", _("Member added")
         MEMBER_REMOVED = "member_removed", _("Member removed")
         MEMBER_CHANGED = "member_changed", _("Member changed")
+        INVITATION_CREATED = "invitation_created", _("Invitation created")
+        INVITATION_REVOKED = "invitation_revoked", _("Invitation revoked")
+        INVITATION_USED = "invitation_used", _("Invitation used")
         WEBHOOK_ADDED = "webhook_added", _("Webhook added")
         WEBHOOK_CHANGED = "webhook_changed", _("Webhook changed")
         WEBHOOK_REMOVED = "webhook_removed", _("Webhook removed")
@@ -59,6 +65,7 @@ class AuditEntry(models.Model):
         ROOM_CHANGED = "room_changed", _("Room changed")
         ROOM_ARCHIVED = "room_archived", _("Room archived")
         ROOM_RESTORED = "room_restored", _("Room restored")
+        ROOM_DELETED = "room_deleted", _("Room deleted")
         # Written by the migration of a site that was already in use: older changes have no entries.
         AUDIT_BEGAN = "audit_began", _("Audit began")
 
@@ -68,12 +75,12 @@ class AuditEntry(models.Model):
         SYSTEM = "system", _("System")
 
     id = models.CharField(max_length=32, primary_key=True, default=ids.new_audit_entry_id, editable=False)
-    at = models.DateTimeField(_("at"), default=timezone.now)
+    at = MomentField(_("at"), default=timezone.now)
     room = models.CharField(_("room"), max_length=60, blank=True)
     action = models.CharField(_("action"), max_length=20, choices=Action)
     actor_type = models.CharField(_("actor type"), max_length=10, choices=ActorType)
     actor = models.CharField(_("actor"), max_length=254, blank=True)
-    # The id of the question or user, or the lookup part of the key.
+    # The id of the question or user, or the lookup part of the key or invitation.
     subject = models.CharField(_("subject"), max_length=64, blank=True)
     details = models.JSONField(_("details"), default=dict)
     # A keyed digest of what was asked, voted or answered, if the entry is about that.
@@ -85,6 +92,10 @@ class AuditEntry(models.Model):
     chain = models.BigIntegerField(null=True, editable=False)
     previous = models.CharField(max_length=64, blank=True, editable=False)
     link = models.CharField(max_length=64, blank=True, editable=False)
+    # Set when a person in the entry was anonymised: a keyed digest of the entry as it is since then, and the
+    # id of the entry that says so. `digest` stays the one of the entry as it was written, so the chain holds.
+    redaction = models.CharField(max_length=64, blank=True, editable=False)
+    redacted_by = models.CharField(max_length=32, blank=True, editable=False)
 
     objects = AuditEntryQuerySet.as_manager()
 

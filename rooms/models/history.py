@@ -5,10 +5,14 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract.limits import AGENT_NAME_LENGTH
+from rooms.db.fields import MomentField
 from rooms.models.answers import Answer
 from rooms.models.people import PERSON_NAME_LENGTH
 from rooms.models.questions import Question
 from rooms.models.rooms import Room
+
+# Instead of the names of agents and people in entries whose question was removed for its age.
+NAME_REMOVED = "*"
 
 
 class Bookmark(models.Model):
@@ -32,7 +36,8 @@ class HistoryEntry(models.Model):
     the triggers of its full-text index, and has to create them again as 0007 does.
     """
 
-    question = models.OneToOneField(Question, models.CASCADE, related_name="history")
+    # Null: the question was removed for its age. Then only counts and times are left, without text and names.
+    question = models.OneToOneField(Question, models.CASCADE, null=True, related_name="history")
     room = models.ForeignKey(Room, models.CASCADE, related_name="history", db_index=False)
     status = models.CharField(_("status"), max_length=10, choices=Question.Status)
     via = models.CharField(_("via"), max_length=10, choices=Answer.Via, blank=True)
@@ -42,8 +47,8 @@ class HistoryEntry(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", db_index=False
     )
     person_name = models.CharField(_("person name"), max_length=PERSON_NAME_LENGTH, blank=True)
-    asked_at = models.DateTimeField(_("asked at"))
-    settled_at = models.DateTimeField(_("settled at"))
+    asked_at = MomentField(_("asked at"))
+    settled_at = MomentField(_("settled at"))
     # The time from the ask to the end, and for how long of it an agent was blocked.
     seconds = models.FloatField()
     blocked_seconds = models.FloatField()

@@ -9,10 +9,11 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
+from rooms.db import timezone
+from rooms.db.fields import MomentField
 from rooms.models.questions import Question
 from rooms.models.rooms import Room
 
@@ -79,7 +80,7 @@ class Receiver(models.Model):
 
     failures = models.PositiveIntegerField(_("failures"), default=0)  # since the last success
     # After several failures nothing but tests is sent before this.
-    paused_until = models.DateTimeField(_("paused until"), null=True, editable=False)
+    paused_until = MomentField(_("paused until"), null=True, editable=False)
     is_slow = models.BooleanField(default=False, editable=False)
 
     class Meta:
@@ -100,8 +101,8 @@ class PushSubscription(Receiver):
     p256dh = models.CharField(max_length=100)
     auth = models.CharField(max_length=40)
     label = models.CharField(_("device"), max_length=80)
-    created_at = models.DateTimeField(_("created at"), default=timezone.now)
-    last_success_at = models.DateTimeField(_("last success"), null=True)
+    created_at = MomentField(_("created at"), default=timezone.now)
+    last_success_at = MomentField(_("last success"), null=True)
 
     class Meta:
         verbose_name = _("device")
@@ -138,7 +139,7 @@ class Webhook(Receiver):
         _("after minutes"), default=0, help_text=_("Only what is still unanswered then is told.")
     )
     is_enabled = models.BooleanField(_("enabled"), default=True)
-    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -211,17 +212,17 @@ class Notice(models.Model):
     webhook = models.ForeignKey(
         Webhook, models.SET_NULL, null=True, related_name="notices", verbose_name=_("webhook")
     )
-    created_at = models.DateTimeField(_("created at"), default=timezone.now)
-    due_at = models.DateTimeField(_("due at"))
+    created_at = MomentField(_("created at"), default=timezone.now)
+    due_at = MomentField(_("due at"))
     # Attempts that began, and those that failed. An attempt whose process died counts as begun only, and may
     # have arrived.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     failures = models.PositiveSmallIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(_("next attempt"))
-    leased_until = models.DateTimeField(null=True)
-    sent_at = models.DateTimeField(_("sent at"), null=True)
-    cancelled_at = models.DateTimeField(_("not needed since"), null=True)
-    failed_at = models.DateTimeField(_("given up at"), null=True)
+    next_attempt_at = MomentField(_("next attempt"))
+    leased_until = MomentField(null=True)
+    sent_at = MomentField(_("sent at"), null=True)
+    cancelled_at = MomentField(_("not needed since"), null=True)
+    failed_at = MomentField(_("given up at"), null=True)
     # The error of the last failed attempt, or why the notice was cancelled.
     last_error = models.CharField(_("last error"), max_length=ERROR_LENGTH, blank=True)
 

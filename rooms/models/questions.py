@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Self, TypedDict
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext_lazy as _
 
 from rooms.contract import ids
 from rooms.contract.limits import AGENT_NAME_LENGTH, IDENTIFIER_LENGTH
+from rooms.contract.rules import RULES_VERSION
 from rooms.contract.votes import Vote, decision
+from rooms.db import timezone
+from rooms.db.fields import MomentField
 from rooms.models.rooms import AgentKey, Room
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ class QuestionQuerySet(models.QuerySet["Question"]):
     def open(self) -> Self:
         return self.filter(status=Question.Status.OPEN)
 
+    def understood(self) -> Self:
+        """Open, and this process knows the rules by which it is settled."""
+        return self.open().filter(needs_version__lte=RULES_VERSION)
+
     def settled(self) -> Self:
         return self.exclude(status=Question.Status.OPEN)
 
@@ -35,16 +42,22 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
     def due(self, now: datetime) -> Self:
         """Open and undecided past the deadline; the longest overdue first."""
-        overdue = self.open().filter(expires_at__lte=now, held_until=None)
+        overdue = self.understood().filter(expires_at__lte=now, held_until=None)
         return overdue.order_by("expires_at")
 
     def releasable(self, now: datetime) -> Self:
         """Decided, and the undo window is over; the longest overdue first."""
-        return self.open().filter(held_until__lte=now).order_by("held_until")
+        return self.understood().filter(held_until__lte=now).order_by("held_until")
+
+    def held(self) -> Self:
+        """Decided, and in the undo window."""
+        # The status is no parameter, because SQLite uses a partial index only for a literal.
+        is_open = RawSQL("status = 'open'", (), models.BooleanField())
+        return self.filter(is_open, held_until__isnull=False)
 
     def escalating(self, now: datetime) -> Self:
         """Unanswered for so long that managers have to be notified; the longest overdue first."""
-        return self.open().filter(escalates_at__lte=now).order_by("escalates_at")
+        return self.understood().filter(escalates_at__lte=now).order_by("escalates_at")
 
     def attended(self) -> Self:
         """Open, and counted in badges and inbox: an agent waits, or the question was asked a moment ago."""
@@ -61,7 +74,7 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
     def stale(self, now: datetime) -> Self:
         """No agent has waited for longer than the room allows, and no decision is held; the oldest first."""
-        return self.open().filter(closes_at__lte=now, held_until=None).order_by("closes_at")
+        return self.understood().filter(closes_at__lte=now, held_until=None).order_by("closes_at")
 
 
 class EndReason(StrEnum):
@@ -120,31 +133,35 @@ class Question(models.Model):
     context = models.JSONField(_("context"), default=dict)
     default_choices = models.JSONField(_("default choices"), null=True)
 
-    # Only of careful questions: the care, the votes, until when a decision can be undone, and when managers
-    # are notified and all people of the room may decide. See `contract/care.py`.
+    # The care, the votes, until when a decision can be undone, and when managers are notified and all people
+    # of the room may decide. See `contract/care.py`. Without care there is at most one vote: of a person who
+    # has an undo window of their own.
     care = models.JSONField(_("care"), null=True)
     votes = models.JSONField(_("votes"), null=True)
-    held_until = models.DateTimeField(_("held until"), null=True)
-    escalates_at = models.DateTimeField(_("escalates at"), null=True)
+    held_until = MomentField(_("held until"), null=True)
+    escalates_at = MomentField(_("escalates at"), null=True)
+    # The version of the rules by which it is settled: see `contract/rules.py`. The default is also the
+    # database's, for asks of processes that do not know the column yet.
+    needs_version = models.PositiveSmallIntegerField(default=1, db_default=1, editable=False)
     # Up to three earlier answers to very similar questions, as they were found soon after the ask.
     memories = models.JSONField(_("memories"), null=True)
 
     status = models.CharField(_("status"), max_length=10, choices=Status, default=Status.OPEN)
-    asked_at = models.DateTimeField(_("asked at"), default=timezone.now)
-    expires_at = models.DateTimeField(_("expires at"), null=True)
-    settled_at = models.DateTimeField(_("settled at"), null=True)
-    delivered_at = models.DateTimeField(_("delivered at"), null=True)
+    asked_at = MomentField(_("asked at"), default=timezone.now)
+    expires_at = MomentField(_("expires at"), null=True)
+    settled_at = MomentField(_("settled at"), null=True)
+    delivered_at = MomentField(_("delivered at"), null=True)
 
     # The agent's presence is a lease (`lifecycle/leases.py`): active until `waiting_until` unless renewed.
     # `agent_active` is what pages show, so that exactly one sweep announces the change.
     agent_active = models.BooleanField(default=False)
-    waiting_until = models.DateTimeField(null=True)
-    last_seen_at = models.DateTimeField(_("last seen at"), null=True)
+    waiting_until = MomentField(null=True)
+    last_seen_at = MomentField(_("last seen at"), null=True)
     # Open, and counted in badges and inbox. Like `agent_active`, but true from the ask on: an agent needs
     # some time until its first wait, and `waiting_until` is at first the end of that time.
     is_attended = models.BooleanField(default=False)
     # When the question is closed unless an agent waits for it before; null while one waits, or for never.
-    closes_at = models.DateTimeField(_("closes at"), null=True)
+    closes_at = MomentField(_("closes at"), null=True)
     # Why an expired or withdrawn question ended, and the person who ended it.
     ended = models.JSONField(_("ended"), null=True)
 
@@ -176,8 +193,9 @@ class Question(models.Model):
             # Not partial, so that open questions are counted in the index alone, however many there are.
             models.Index(fields=("room", "status", "position"), name="ask_bridge_q_status"),
             # Without open questions, so that the timeline does not have to skip them.
+            # Newest first: some portals refuse an index of the same fields as a constraint.
             models.Index(
-                fields=("room", "position"),
+                fields=("room", "-position"),
                 condition=Q(settled_position__isnull=False),
                 name="ask_bridge_q_timeline",
             ),
@@ -197,6 +215,19 @@ class Question(models.Model):
                 fields=("room",),
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_attended",
+            ),
+            # The rows of the inbox in their order, however many questions are open.
+            models.Index(
+                fields=("asked_at", "room"),
+                condition=Q(is_attended=True),
+                name="ask_bridge_q_inbox",
+            ),
+            # Every page reads the open careful questions, to tell which of them the person may decide. No
+            # condition on the status: the query has it as a parameter, and SQLite would not use the index.
+            models.Index(
+                fields=("room", "status"),
+                condition=Q(care__isnull=False),
+                name="ask_bridge_q_careful",
             ),
             models.Index(
                 fields=("closes_at",),
@@ -229,6 +260,11 @@ class Question(models.Model):
         return self.status == self.Status.OPEN
 
     @property
+    def is_understood(self) -> bool:
+        """Whether this process knows the rules by which it is settled."""
+        return self.needs_version <= RULES_VERSION
+
+    @property
     def is_overdue(self) -> bool:
         """Open and undecided past the deadline: an answer is too late."""
         return (
@@ -242,6 +278,11 @@ class Question(models.Model):
     def is_held(self) -> bool:
         """Decided, but in its undo window: the agent does not have the answer yet."""
         return self.is_open and self.held_until is not None
+
+    @property
+    def all_may_undo(self) -> bool:
+        """Whether all people who may decide can undo a held decision, not only the person who decided."""
+        return (self.care or {}).get("undo_seconds") is not None
 
     @property
     def was_escalated(self) -> bool:

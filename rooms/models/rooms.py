@@ -4,16 +4,27 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator
 from django.db import models, transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rooms import conf
 from rooms.contract.scopes import Scope, default_scopes
-from rooms.db.transactions import alias
+from rooms.db import timezone
+from rooms.db.fields import MomentField
+from rooms.db.transactions import alias, lock_rooms
 
 KEY_LABEL_LENGTH = 80  # as long as an agent's name, which it often is
+
+
+# Pages beside those of the rooms have these addresses: /rooms/new.
+RESERVED_SLUGS = ("new", "archived")
+
+
+# A hundred years: a larger number is a mistake, and leaves the range of dates.
+LONGEST_KEEP_DAYS = 36_500
 
 
 class RoomQuerySet(models.QuerySet["Room"]):
@@ -54,10 +65,23 @@ class Room(models.Model):
         default=DEFAULT_CLOSE_AFTER_SECONDS,
         help_text=_("Counted from when an agent was last seen waiting. No default answer is used."),
     )
-    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
-    archived_at = models.DateTimeField(_("archived at"), null=True, blank=True, editable=False)
+    # Null: the setting KEEP_DAYS; 0: forever. See `lifecycle/removing.py`.
+    keep_days = models.PositiveIntegerField(
+        _("keep for days"),
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(LONGEST_KEEP_DAYS)],
+        help_text=_(
+            "Settled questions, messages and notifications that are older are removed for good. "
+            "0 keeps them forever; empty: as the site does."
+        ),
+    )
+    # What was settled or written before this may have been removed.
+    removed_until = MomentField(null=True, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
+    archived_at = MomentField(_("archived at"), null=True, blank=True, editable=False)
     revision = models.BigIntegerField(default=0, editable=False)
-    changed_at = models.DateTimeField(_("last activity"), default=timezone.now, editable=False)
+    changed_at = MomentField(_("last activity"), default=timezone.now, editable=False)
     # The digests of the room's last two audit entries; the next entry refers to the last. See `audit.py`.
     audit_head = models.CharField(max_length=64, blank=True, editable=False)
     audit_previous = models.CharField(max_length=64, blank=True, editable=False)
@@ -80,6 +104,11 @@ class Room(models.Model):
             options["update_fields"] = loaded - counters
         super().save(*args, **options)
 
+    def clean(self) -> None:
+        # A room from before the page existed keeps its slug.
+        if self.slug in RESERVED_SLUGS and not Room.objects.filter(pk=self.pk, slug=self.slug).exists():
+            raise ValidationError({"slug": gettext("This address belongs to another page: choose another.")})
+
 
 class Membership(models.Model):
     class Role(models.TextChoices):
@@ -94,7 +123,7 @@ class Membership(models.Model):
         verbose_name=_("user"),
     )
     role = models.CharField(_("role"), max_length=10, choices=Role, default=Role.MEMBER)
-    joined_at = models.DateTimeField(_("joined at"), default=timezone.now, editable=False)
+    joined_at = MomentField(_("joined at"), default=timezone.now, editable=False)
 
     class Meta:
         verbose_name = _("membership")
@@ -112,7 +141,40 @@ class Membership(models.Model):
     def save(self, *args: Any, **options: Any) -> None:
         """Save in one transaction with the audit entry."""
         with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
+            lock_rooms([self.room_id])
             super().save(*args, **options)
+
+
+class GroupMembership(models.Model):
+    """All people of a group of the portal are members of a room, for as long as they are in the group."""
+
+    room = models.ForeignKey(
+        Room, models.CASCADE, related_name="group_memberships", verbose_name=_("room"), db_index=False
+    )
+    group = models.ForeignKey(conf.group_model(), models.CASCADE, related_name="+", verbose_name=_("group"))
+    role = models.CharField(_("role"), max_length=10, choices=Membership.Role, default=Membership.Role.MEMBER)
+    joined_at = MomentField(_("added at"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("group of a room")
+        verbose_name_plural = _("groups of rooms")
+        constraints = (
+            models.UniqueConstraint(fields=("room", "group"), name="ask_bridge_group_once"),
+            models.CheckConstraint(condition=Q(role__in=("member", "manager")), name="ask_bridge_group_role"),
+        )
+
+    def __str__(self) -> str:
+        return gettext("%(user)s in %(room)s") % {"user": self.group, "room": self.room}
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save in one transaction with the audit entry."""
+        with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
+            super().save(*args, **options)
+
+    @property
+    def audit_subject(self) -> str:
+        """Tells its entries from those of a person with the same primary key."""
+        return f"group:{self.group_id}"
 
 
 class AgentKeyQuerySet(models.QuerySet["AgentKey"]):
@@ -132,13 +194,13 @@ class AgentKey(models.Model):
     lookup = models.CharField(max_length=16, unique=True, editable=False)
     # How many asks named unknown people, in the minute that began at `refused_names_since`.
     refused_names = models.PositiveIntegerField(default=0, editable=False)
-    refused_names_since = models.DateTimeField(null=True, editable=False)
+    refused_names_since = MomentField(null=True, editable=False)
     digest = models.CharField(max_length=64, editable=False)
     # Set when the key is created and never changed; see `contract/scopes.py`.
     scopes = models.JSONField(_("scopes"), default=default_scopes)
     # The lookup of the first key of a series of rotations: all keys of the series belong to one agent.
     lineage = models.CharField(max_length=16, editable=False)
-    created_at = models.DateTimeField(_("created at"), default=timezone.now, editable=False)
+    created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -148,11 +210,11 @@ class AgentKey(models.Model):
         related_name="+",
         verbose_name=_("created by"),
     )
-    last_used_at = models.DateTimeField(_("last used at"), null=True, blank=True, editable=False)
-    expires_at = models.DateTimeField(
+    last_used_at = MomentField(_("last used at"), null=True, blank=True, editable=False)
+    expires_at = MomentField(
         _("expires at"), null=True, blank=True, help_text=_("Without a time it works until it is revoked.")
     )
-    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True, editable=False)
+    revoked_at = MomentField(_("revoked at"), null=True, blank=True, editable=False)
 
     objects = AgentKeyQuerySet.as_manager()
 
