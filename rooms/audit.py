@@ -1,7 +1,8 @@
 """Audit log: one entry per change (who did what when), written in the transaction that makes the change.
 
-So an entry exists if and only if its change does. Entries are append-only: the code never changes or removes
-one, and on PostgreSQL a trigger refuses it to every program. Each entry has a keyed digest of itself and of
+So an entry exists if and only if its change does. Entries are append-only: the code never removes one, and
+changes only the names of people who are anonymised (`redact`); on PostgreSQL a trigger refuses all else to
+every program. Each entry has a keyed digest of itself and of
 what was asked or answered, and the digest of the previous entry of its room, so that the entries of a room
 form a hash chain. `manage.py verify_audit` checks all three.
 
@@ -10,7 +11,7 @@ room anyway, so the chain costs these changes no further statement.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -18,18 +19,19 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from rooms.crypto import is_keyed_hash_of, keyed_hash
 from rooms.db.compiled import Update, insert
 from rooms.db.transactions import alias
-from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
+from rooms.models import AgentKey, Answer, AuditEntry, GroupMembership, Membership, Question, Room
 
 Action = AuditEntry.Action
 
 PURPOSE = "ask_bridge.audit"
 CONTENT_PURPOSE = "ask_bridge.audit.content"
 LINK_PURPOSE = "ask_bridge.audit.link"
+REDACTION_PURPOSE = "ask_bridge.audit.redaction"
 HASHED_FIELDS = ("id", "room", "action", "actor_type", "actor", "subject", "details")
 
 
@@ -43,8 +45,8 @@ class Actor(NamedTuple):
 AGENT = Actor(AuditEntry.ActorType.AGENT)
 SYSTEM = Actor(AuditEntry.ActorType.SYSTEM)
 
-# Makes an entry the last one of its room, and returns the digest of the previous one. The right-hand sides of
-# an UPDATE see the old values of all columns, so the order of the assignments does not matter.
+# Makes an entry the last one of its room, and returns the digest of the previous one. `Update` writes this
+# expression before the new head, so it sees the old one on every database.
 CHAINED = {"audit_previous": F("audit_head")}
 NEXT_IN_CHAIN = Update(
     lambda id: Room.objects.filter(pk=id), "audit_head", returning=("audit_previous",), **CHAINED
@@ -147,7 +149,37 @@ def _linked_text(entry: AuditEntry) -> str:
 def is_intact(entry: AuditEntry) -> bool:
     """Whether its fields and its place in the chain are as they were when it was written."""
     is_in_place = entry.chain is None or is_keyed_hash_of(LINK_PURPOSE, _linked_text(entry), entry.link)
+    if entry.redaction:
+        return is_in_place and is_keyed_hash_of(REDACTION_PURPOSE, _redacted_text(entry), entry.redaction)
     return is_in_place and is_keyed_hash_of(PURPOSE, hashed_text(entry), entry.digest)
+
+
+# ---- redacting -------------------------------------------------------------------------------------------
+
+# Stored instead of a digest where the entry was changed before: `verify_audit` goes on reporting it.
+NOT_INTACT = "not intact"
+REDACTABLE = ("actor", "subject", "details", "content")
+
+
+def redact(entry: AuditEntry, by: AuditEntry, **fields: Any) -> None:
+    """Replace the names in an entry, because the person was anonymised as the entry `by` says.
+
+    The digest of the entry as it was written stays, and with it all links of the chain: a keyed hash, from
+    which no name can be read. A second digest covers the entry as it is now.
+    """
+    _check_transaction()
+    was_intact = is_intact(entry)
+    for name, value in fields.items():
+        setattr(entry, name, value)
+    entry.redacted_by = by.pk
+    entry.redaction = keyed_hash(REDACTION_PURPOSE, _redacted_text(entry)) if was_intact else NOT_INTACT
+    changed = {name: getattr(entry, name) for name in (*REDACTABLE, "redaction", "redacted_by")}
+    # Not the manager of the model, which refuses every update.
+    QuerySet(AuditEntry, using=alias()).filter(pk=entry.pk).update(**changed)
+
+
+def _redacted_text(entry: AuditEntry) -> str:
+    return f"{entry.digest} {entry.redacted_by} {hashed_text(entry)}"
 
 
 # ---- content ---------------------------------------------------------------------------------------------
@@ -159,6 +191,16 @@ ASKED_FIELDS = (
     *("prompts", "context", "default_choices", "care"),
 )
 ANSWER_FIELDS = ("via", "through", "person_name", "choices", "reason", "asks_back")
+
+
+TURNING = {Action.VOTED, Action.UNDONE, Action.ESCALATED}
+SETTLING = {Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK, Action.EXPIRED, Action.WITHDRAWN}
+
+
+def last_about(entries: Sequence[AuditEntry], actions: Collection[str]) -> AuditEntry | None:
+    """Of the entries of a question the one with these actions whose digest covers the current state."""
+    found = [entry for entry in entries if entry.action in actions and entry.content]
+    return found[-1] if found else None
 
 
 def asked_content(question: Question) -> str:
@@ -196,6 +238,8 @@ def is_content(text: str, digest: str) -> bool:
 
 # ---- members ---------------------------------------------------------------------------------------------
 
+Member = Membership | GroupMembership
+
 _acting: ContextVar[Who] = ContextVar("ask_bridge_acting", default=None)
 
 
@@ -209,19 +253,26 @@ def acting_as(who: Who) -> Iterator[None]:
         _acting.reset(token)
 
 
-def record_saved_member(instance: Membership, created: bool, raw: bool, **signal: Any) -> None:
+def record_saved_member(instance: Member, created: bool, raw: bool, **signal: Any) -> None:
     """Receiver of `post_save`; a fixture (`raw`) brings its own entries."""
     if not raw:
         _record_member(Action.MEMBER_ADDED if created else Action.MEMBER_CHANGED, instance)
 
 
-def record_removed_member(instance: Membership, **signal: Any) -> None:
+def record_removed_member(instance: Member, **signal: Any) -> None:
     """Receiver of `post_delete`, which is also sent when the room or the user is deleted."""
     _record_member(Action.MEMBER_REMOVED, instance)
 
 
-def _record_member(action: AuditEntry.Action, membership: Membership) -> None:
+def _record_member(action: AuditEntry.Action, membership: Member) -> None:
+    actor = actor_of(_acting.get())
+    if isinstance(membership, GroupMembership):
+        # Who is in the group is the portal's to record.
+        about = {"group": str(membership.group), "group_membership": membership.pk}
+        subject = membership.audit_subject
+        record(action, membership.room, actor, subject, role=str(membership.role), **about)
+        return
     user = membership.user
     # Rooms and users may be renamed; the id of the membership does not change.
     named = {"user": user.get_username(), "role": str(membership.role), "membership": membership.pk}
-    record(action, membership.room, actor_of(_acting.get()), str(user.pk), **named)
+    record(action, membership.room, actor, str(user.pk), **named)

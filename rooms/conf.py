@@ -12,6 +12,8 @@ DEFAULTS: dict[str, Any] = {
     "ANSWERS_PER_MINUTE": 600,
     # Per person, on the Connect page. A person who connects many agents creates one key after the other.
     "KEYS_PER_MINUTE": 60,
+    # Per person: far more than a team needs in a day.
+    "ROOMS_PER_MINUTE": 10,
     # Per person: test notifications to themselves or to a webhook.
     "TESTS_PER_MINUTE": 10,
     # Per key: asks for people whom the room does not know. A misspelt name is corrected after one or two;
@@ -44,14 +46,49 @@ DEFAULTS: dict[str, Any] = {
     # The same for push services, which then need no https: for tests and for closed networks with their own
     # push service. Every user who can sign in can make the site send requests to addresses there.
     "PUSH_ALLOWED_NETWORKS": [],
+    # Who may create rooms on the page for it: "staff", or "everyone" who can sign in.
+    "ROOM_CREATORS": "staff",
+    # The portal's page to sign out: a URL name, path or address; empty for the first of the usual names.
+    "LOGOUT_URL": "",
+    # What that page takes; empty finds out, "none" shows no button.
+    "LOGOUT_METHOD": "",
+    # For how many days rooms keep settled questions, messages and notifications, unless they have their own
+    # number; 0 keeps them forever. What is removed cannot be restored, so nothing is by default.
+    "KEEP_DAYS": 0,
+    # What stays of a person whose account is deleted: their name in answers, votes, messages and the audit
+    # log ("named"), or none anywhere ("anonymous").
+    "DELETED_PEOPLE": "named",
     # The class that decides who may see, answer and manage; a portal can name a subclass.
     "PERMISSIONS": "rooms.permissions.Permissions",
+    # The model of the user model's groups. Set it before the first migration, like AUTH_USER_MODEL.
+    "GROUP_MODEL": "auth.Group",
+    # The class that says how people are called and pictured; a portal can name a subclass.
+    "PROFILES": "rooms.profiles.Profiles",
 }
+
+
+# The values of the settings that have a few.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "ROOM_CREATORS": ("staff", "everyone"),
+    "LOGOUT_METHOD": ("", "post", "get", "none"),
+    "DELETED_PEOPLE": ("named", "anonymous"),
+}
+
+# Numbers that may be 0: no limit per minute, and no limit of the age.
+MAY_BE_ZERO = ("_PER_MINUTE", "KEEP_DAYS")
 
 
 def chosen() -> Any:
     """The dictionary of the portal's settings, unchecked."""
     return getattr(settings, "ASK_BRIDGE", {})
+
+
+def group_model() -> str:
+    """The setting GROUP_MODEL. A model reads it when it is imported, as it reads AUTH_USER_MODEL."""
+    given = chosen()
+    # A value of the wrong kind is reported by the checks, which need models that can be imported.
+    named = given.get("GROUP_MODEL") if isinstance(given, dict) else None
+    return named if isinstance(named, str) else str(DEFAULTS["GROUP_MODEL"])
 
 
 def setting(name: str) -> Any:

@@ -185,9 +185,12 @@ class EntryObject(TypedDict):
 
 
 class LineMessage(EntryObject):
+    """`question` is the id of the question that a person corrects with this message, else null."""
+
     sender_type: Literal["human", "agent"]
     type: Literal["message", "log"]
     content: str
+    question: str | None
 
 
 class QuestionMessage(EntryObject):
@@ -319,6 +322,7 @@ def message_object(entry: Entry) -> MessageObject:
                 sender_type=entry.sender_type,  # type: ignore[typeddict-item] # a TextChoices value
                 type=entry.kind,  # type: ignore[typeddict-item] # a TextChoices value
                 content=entry.content,
+                question=entry.question_id,
                 color=entry.color or None,
                 created_at=time(entry.created_at),
             )

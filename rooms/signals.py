@@ -1,4 +1,7 @@
-"""Signals for the portal and the app itself: sent after commit; an error in a receiver fails no request."""
+"""Signals for the portal and the app itself.
+
+Except for the last one they are sent after commit, and an error in a receiver fails no request.
+"""
 
 from django.dispatch import Signal
 
@@ -15,3 +18,7 @@ room_changed = Signal()
 
 # The same `question` as for `question_settled`, but sent before all other signals: agents wait for it.
 result_ready = Signal()
+
+# The data of a person is exported: `user`. A receiver returns a dictionary of what another app stores about
+# the person, which is added to the document. An error in a receiver fails the export.
+exporting_person = Signal()

@@ -1,7 +1,8 @@
 """Shared by all HTML views: login guard, form errors, base context."""
 
+import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -21,6 +22,7 @@ from django.views.decorators.cache import never_cache
 
 from rooms import access, lifecycle
 from rooms.access import locks, rate_limits
+from rooms.access.sign_out import sign_out_of
 from rooms.contract.problems import CANNOT_WRITE_SECONDS
 from rooms.db.transactions import Refusal, refusal_of
 from rooms.models import Question, Room
@@ -39,6 +41,8 @@ def page(view: View) -> View:
     @login_not_required  # this decorator is the guard, also where a portal uses LoginRequiredMiddleware
     @wraps(view)
     def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
+        if request.headers.get("HX-Boosted") == "true":
+            return _load_as_a_whole(request)
         if request.user.is_authenticated:
             try:
                 return view(request, **path)
@@ -46,7 +50,9 @@ def page(view: View) -> View:
                 refusal = refusal_of(error)
                 if refusal is None or request.method != "POST":
                     raise
-                return _not_saved(request, refusal, path.get("question_id", ""))
+                return _not_saved(request, _refused_in_words(refusal), path.get("question_id", ""))
+            except lifecycle.NeedsNewerVersion:
+                return _not_saved(request, needs_newer_version(), path.get("question_id", ""))
         if is_htmx(request):
             login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
@@ -55,6 +61,13 @@ def page(view: View) -> View:
         return redirect_to_login(here)
 
     return guarded
+
+
+def _load_as_a_whole(request: HttpRequest) -> HttpResponse:
+    """For a link of the portal with `hx-boost`: htmx would swap the page in without its scripts."""
+    response = HttpResponse()
+    response["HX-Redirect"] = request.get_full_path()
+    return response
 
 
 def form(view: View) -> View:
@@ -87,20 +100,31 @@ def retry_later(response: HttpResponse, over: rate_limits.TooMany) -> HttpRespon
 def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str) -> HttpResponse:
     """A sentence for the card; without JavaScript a page that can send the form again."""
     if is_htmx(request):
-        return sentences(question_id, [too_many_in_words(over)], status=429)
+        return sentences([too_many_in_words(over)], status=429)
     return _page_to_resend(request, gettext("Too many requests"), too_many_in_words(over), status=429)
 
 
-def _not_saved(request: HttpRequest, refusal: Refusal, question_id: str) -> HttpResponse:
-    """Like `_too_many`, when the database refuses writes."""
-    sentence = {
+def needs_newer_version() -> str:
+    """The sentence of a process that is older than what it should change."""
+    return gettext(
+        "This needs a newer version of Ask Bridge than the process that you reached, so nothing was saved: "
+        "try again in a moment, or tell an admin"
+    )
+
+
+def _refused_in_words(refusal: Refusal) -> str:
+    return {
         Refusal.READ_ONLY: gettext("The database is read-only, so nothing was saved: please tell an admin"),
         Refusal.FULL: gettext("The database disk is full, so nothing was saved: please tell an admin"),
     }[refusal]
+
+
+def _not_saved(request: HttpRequest, sentence: str, question_id: str) -> HttpResponse:
+    """Like `_too_many`, when the database refuses writes, or this process is too old for them."""
     if is_htmx(request):
-        response = sentences(question_id, [sentence], status=503)
+        response = sentences([sentence], status=503)
         if not question_id:
-            response["HX-Retarget"] = "#notice"
+            response["HX-Retarget"] = "#ab-notice"
     else:
         response = _page_to_resend(request, gettext("Nothing can be saved right now"), sentence, status=503)
     response["Retry-After"] = str(CANNOT_WRITE_SECONDS)
@@ -126,7 +150,7 @@ def _page_to_resend(request: HttpRequest, heading: str, sentence: str, status: i
 def _may_not(request: HttpRequest, question_id: str, sentence: str) -> HttpResponse:
     """The refusal of a person who may see the question but not decide it."""
     if is_htmx(request) and question_id:
-        return sentences(question_id, [sentence], status=422)
+        return sentences([sentence], status=422)
     raise PermissionDenied(sentence) from None
 
 
@@ -153,16 +177,16 @@ def is_htmx(request: HttpRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
-def sentences(question_id: str, texts: list[str], status: int) -> HttpResponse:
+def sentences(texts: list[str], status: int) -> HttpResponse:
     """Show these sentences on the card and leave its form as it is."""
     html = render_to_string("ask_bridge/_card_errors.html", {"errors": texts})
-    return errors_response(question_id, html, status)
+    return errors_response(html, status)
 
 
-def errors_response(question_id: str, html: str, status: int) -> HttpResponse:
-    """Replace only the error list of the card."""
+def errors_response(html: str, status: int) -> HttpResponse:
+    """Show only errors, in the form that was sent: retry.js gives each form a place for them."""
     response = HttpResponse(html, status=status)
-    response["HX-Retarget"] = f"#errors-{question_id}"
+    response["HX-Retarget"] = "find .ab-errors"
     response["HX-Reswap"] = "innerHTML"
     return response
 
@@ -180,7 +204,9 @@ def base_context(
     counts = attended_counts(rooms, locked)
     chosen = preferences.preferences_of(request.user)
     muted = preferences.muted_room_ids(chosen)
-    links = [{"room": link, "count": counts[link.pk], "is_muted": link.pk in muted} for link in rooms]
+    links = [
+        {"room": link, "count": counts[link.pk], "is_muted": link.pk in muted} for link in in_order(rooms)
+    ]
     return {
         "room": room,
         "stream": _stream_address(request, rooms, room),
@@ -194,8 +220,23 @@ def base_context(
         "calling_total": sum(counts[room.pk] for room in rooms if room.pk not in muted),
         "preferences": chosen,
         "muted_room_ids": muted,
+        "may_create_room": access.may_create(request.user),
+        "sign_out": sign_out_of(request),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
+
+
+def in_order(rooms: Iterable[Room]) -> list[Room]:
+    """Rooms by name as people sort names: without regard to case and accents, the same on every database.
+
+    Not by their open questions: a list that moves while somebody aims at it is worse than a long one.
+    """
+    return sorted(rooms, key=lambda room: (_sort_key(room.name), room.slug))
+
+
+def _sort_key(name: str) -> str:
+    letters = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
 
 
 def attended_counts(rooms: list[Room], locked: locks.Locked) -> Counter[int]:

@@ -1,7 +1,7 @@
 """Access checks: people by login and membership, agents by key. Forbidden looks like missing.
 
-`people` and `keys` hold the checks, `locks` the reasons why a person may not decide a question, `rate_limits`
-the limits per minute.
+`people`, `managing` and `keys` hold the checks, `locks` the reasons why a person may not decide a question,
+`rate_limits` the limits per minute.
 """
 
 from rooms.access.exceptions import (
@@ -23,6 +23,15 @@ from rooms.access.keys import (
     revoke_keys,
     room_of_key,
     rotate_key,
+)
+from rooms.access.managing import (
+    archived_rooms,
+    find_groups,
+    find_people,
+    group_to_add,
+    managed_room,
+    may_create,
+    person_to_add,
 )
 from rooms.access.people import (
     QUESTION,
@@ -51,18 +60,25 @@ __all__ = [
     "NotOwnQuestion",
     "NotRotatable",
     "SignedOut",
+    "archived_rooms",
     "check_may_answer",
     "check_named",
     "check_named_by_key",
     "check_own",
     "check_scope",
     "create_key",
+    "find_groups",
+    "find_people",
+    "group_to_add",
     "key_from_header",
+    "managed_room",
     "manager_names",
     "may_answer",
+    "may_create",
     "may_manage",
     "may_see",
     "named_users",
+    "person_to_add",
     "person_to_answer_for",
     "question_for",
     "question_of_key",

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from rooms import audit
 from rooms.access.exceptions import (
     BadKey,
@@ -21,8 +19,9 @@ from rooms.audit import Action, actor_of
 from rooms.contract.ids import ALPHABET
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope, in_order
 from rooms.crypto import is_keyed_hash_of, keyed_hash, needs_renewal
+from rooms.db import timezone
 from rooms.db.compiled import Select
-from rooms.db.transactions import optional_writes, writing
+from rooms.db.transactions import lock_rooms, optional_writes, own_rows, writing
 from rooms.lifecycle import Person
 from rooms.models import (
     AgentKey,
@@ -55,6 +54,7 @@ def create_key(
     """A new key for the room, and its text, which is not stored and cannot be shown again."""
     fields = {"label": label, "created_by": created_by, "expires_at": expires_at}
     with writing():
+        lock_rooms([room.pk])
         key, text = _new_key(room, scopes=in_order(scopes), **fields)
         audit.record_all([_key_entry(Action.KEY_CREATED, key, created_by)])
     return key, text
@@ -93,7 +93,10 @@ def revoke_keys(keys: Any, by: Person | None = None) -> int:
 
 def _locked(keys: AgentKeyQuerySet) -> AgentKeyQuerySet:
     """Locked with `no_key`: otherwise this could deadlock with an ask, which locks the room, then its key."""
-    return keys.select_for_update(of=("self",), no_key=True).select_related("room")
+    options = own_rows()
+    if not options["no_key"]:
+        lock_rooms(keys.values_list("room", flat=True))
+    return keys.select_for_update(**options).select_related("room")
 
 
 def _new_key(room: Room, **fields: Any) -> tuple[AgentKey, str]:
@@ -145,7 +148,8 @@ def room_of_key(key: AgentKey, slug: str) -> Room:
 def question_of_key(key: AgentKey, question_id: str) -> Question:
     """A question in the key's room, or Missing."""
     question = QUESTION.first(id=question_id)
-    if question is None or question.room_id != key.room_id:
+    # MariaDB may find it by an id in capitals, which no open connection is registered for.
+    if question is None or question.pk != question_id or question.room_id != key.room_id:
         raise Missing
     return question
 

@@ -5,14 +5,15 @@ Pages and streams need it for thousands of cards and viewers, so it is computed 
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 
+from rooms import membership
 from rooms.contract.restrictions import Lock, Restriction, restriction
-from rooms.models import Membership, Question, Room
+from rooms.models import Membership, Question, QuestionQuerySet, Room
 from rooms.permissions import permissions
 
 
@@ -25,6 +26,10 @@ class Standing:
     manages: frozenset[int]
     # Rooms in which they may see questions, but not answer.
     watches: frozenset[int]
+    # The groups of the person that belong to a room, by room and name.
+    groups: frozenset[tuple[int, str]] = frozenset()
+    # A superuser manages all rooms, whatever the roles.
+    is_superuser: bool = False
 
     def has_role(self, role: str, room_id: int) -> bool:
         return room_id in (self.manages if role == Membership.Role.MANAGER else self.member_of)
@@ -33,15 +38,38 @@ class Standing:
 def standing_of(user: Any, rooms: Collection[Room]) -> Standing:
     """The person's roles and permissions in these rooms."""
     rules = permissions()
-    roles = dict(Membership.objects.filter(user_id=user.pk).values_list("room_id", "role"))
+    is_superuser = getattr(user, "is_superuser", False)
+    roles = membership.roles_of(user)
     if not rules.manages_by_membership:
         manages = {room.pk for room in rooms if rules.may_manage(user, room)}
-    elif getattr(user, "is_superuser", False):
+    elif is_superuser:
         manages = {room.pk for room in rooms}
     else:
-        manages = {room_id for room_id, role in roles.items() if role == Membership.Role.MANAGER}
+        manages = set(roles.manages)
     watches = () if rules.lets_all_answer else (room.pk for room in rooms if not rules.may_answer(user, room))
-    return Standing(user.get_username(), frozenset(roles), frozenset(manages), frozenset(watches))
+    return Standing(
+        user.get_username(),
+        roles.member_of,
+        frozenset(manages),
+        frozenset(watches),
+        roles.groups,
+        bool(is_superuser),
+    )
+
+
+def outdated(standings: Mapping[Any, Standing]) -> set[Any]:
+    """Which of these people, by primary key, have other roles by now.
+
+    Only roles that are memberships: what a portal's own rules say is asked when a stream is admitted again.
+    """
+    counts_roles = permissions().manages_by_membership
+    changed = set()
+    for user_id, roles in membership.roles_of_all(list(standings)).items():
+        known = standings[user_id]
+        is_same = (roles.member_of, roles.groups) == (known.member_of, known.groups)
+        if not is_same or (counts_roles and not known.is_superuser and roles.manages != known.manages):
+            changed.add(user_id)
+    return changed
 
 
 def lock_on(question: Question, standing: Standing | None) -> Lock | None:
@@ -49,6 +77,11 @@ def lock_on(question: Question, standing: Standing | None) -> Lock | None:
     if standing is None or not question.is_open:
         return None
     return _lock(restriction_of(question), question.room_id, standing)
+
+
+def may_write(room_id: int, standing: Standing | None) -> bool:
+    """Whether this person may answer and write in the room, and not only watch."""
+    return standing is None or room_id not in standing.watches
 
 
 def restriction_of(question: Question) -> Restriction | None:
@@ -60,42 +93,86 @@ def _lock(limits: Restriction | None, room_id: int, standing: Standing) -> Lock 
         return Lock.WATCH
     if limits is None:
         return None
-    return limits.lock(standing.username, lambda role: standing.has_role(role, room_id))
+    return limits.lock(
+        standing.username,
+        lambda role: standing.has_role(role, room_id),
+        lambda group: (room_id, group) in standing.groups,
+    )
 
 
 @dataclass(frozen=True)
 class Locked:
-    """What a person may not decide: single questions, and all questions of rooms in which they only watch."""
+    """What does not wait for a person: questions, and all those of rooms in which they only watch."""
 
+    # Questions that others decide, or that this person has voted on.
     question_ids: Collection[str]
     room_ids: Collection[int]
+    # Decided questions that can still be undone.
+    held_ids: Collection[str] = ()
 
     @property
     def condition(self) -> Q:
-        """Selects the questions that only others may decide."""
-        return Q(pk__in=self.question_ids) | Q(room__in=self.room_ids)
+        """Selects the questions that do not wait for this person."""
+        return Q(pk__in=[*self.question_ids, *self.held_ids]) | Q(room__in=self.room_ids)
 
 
 def locked_in(rooms: Collection[Room], standing: Standing) -> Locked:
-    """The open questions of these rooms that this person may not decide."""
+    """The open questions of these rooms that do not wait for this person."""
     careful = _careful().filter(room__in=rooms)
-    locked = [question.pk for question in careful if lock_on(question, standing)]
-    return Locked(locked, standing.watches)
+    locked = [
+        question.pk
+        for question in careful
+        if lock_on(question, standing) or standing.username in voters_of(question)
+    ]
+    held = held_in(rooms).values_list("pk", flat=True)
+    return Locked(locked, standing.watches, list(held))
 
 
-def restrictions_in(room_id: int) -> Counter[Restriction]:
-    """The restrictions of a room's attended questions, with the number of questions for each."""
-    careful = _careful().filter(room=room_id, is_attended=True)
-    return Counter(limits for question in careful if (limits := restriction_of(question)))
+def held_in(rooms: Collection[Room]) -> QuestionQuerySet:
+    """The decisions of these rooms that can still be undone."""
+    # Plus zero: with the plain column SQLite reads all open questions of the rooms, not the few held ones.
+    held = Question.objects.held().order_by().annotate(of_room=F("room_id") + 0)
+    return held.filter(of_room__in=[room.pk for room in rooms])
 
 
-def count_locked(restrictions: Counter[Restriction], room_id: int, standing: Standing | None) -> int:
-    """How many of these questions the person may not decide; computed in memory for each viewer."""
+def voters_of(question: Question) -> frozenset[str]:
+    """The user names of the people who have voted."""
+    return frozenset(vote["username"] for vote in question.votes or ())
+
+
+def named_in(rooms: Collection[Room], standing: Standing) -> list[str]:
+    """The open questions of these rooms that this person may decide by name or by role."""
+    careful = _careful().filter(room__in=rooms)
+    return [
+        question.pk
+        for question in careful
+        if restriction_of(question) is not None and lock_on(question, standing) is None
+    ]
+
+
+# Who may decide a question, and who has voted on it.
+Ballot = tuple[Restriction | None, frozenset[str]]
+
+
+def ballots_in(room_id: int) -> Counter[Ballot]:
+    """The ballots of a room's attended questions that do not wait for all people, with their numbers."""
+    careful = _careful().filter(room=room_id, is_attended=True, held_until=None)
+    ballots = Counter((restriction_of(question), voters_of(question)) for question in careful)
+    del ballots[None, frozenset()]
+    return ballots
+
+
+def count_locked(ballots: Counter[Ballot], room_id: int, standing: Standing | None) -> int:
+    """How many of these questions do not wait for the person; computed in memory for each viewer."""
     if standing is None:
         return 0
-    return sum(count for limits, count in restrictions.items() if _lock(limits, room_id, standing))
+    return sum(
+        count
+        for (limits, voters), count in ballots.items()
+        if standing.username in voters or _lock(limits, room_id, standing)
+    )
 
 
 def _careful() -> Any:
     questions = Question.objects.open().filter(care__isnull=False).order_by()
-    return questions.only("status", "care", "escalates_at", "room_id")
+    return questions.only("status", "care", "votes", "escalates_at", "room_id")

@@ -6,20 +6,19 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Exists, OuterRef, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest
 
+from rooms import membership
 from rooms.access import rate_limits
 from rooms.access.exceptions import MayNotAnswer
-from rooms.contract.care import Care
+from rooms.contract.care import Care, care_of, combined, group_in, names_group
 from rooms.contract.types import FieldError, InvalidPayload
 from rooms.db.compiled import Select
 from rooms.lifecycle import Person, name_of
 from rooms.models import (
     AgentKey,
     Answer,
-    Membership,
     Message,
     Question,
     Room,
@@ -57,7 +56,10 @@ def room_for(user: Person, slug: str) -> Room:
 def question_for(user: Person, slug: str, question_id: str) -> Question:
     """The question in that room, or 404 as if it did not exist."""
     question = QUESTION.first(id=question_id)
-    if question is None or question.room.slug != slug or not may_see(user, question.room):
+    # MariaDB may find it by an id in capitals, which no open connection is registered for.
+    if question is None or question.pk != question_id or question.room.slug != slug:
+        raise Http404("There is no such question.")
+    if not may_see(user, question.room):
         raise Http404("There is no such question.")
     return question
 
@@ -65,11 +67,12 @@ def question_for(user: Person, slug: str, question_id: str) -> Question:
 def check_named(room: Room, care: Care | None) -> None:
     """Raise InvalidPayload if this names a person who cannot answer in the room."""
     people = care.people if care else []
-    if people:
+    if care and people:
         users = get_user_model()._default_manager.all()
         if name := _first_who_cannot_answer(room, people, users):
             message = f'"{name}" cannot answer in this room; give the user name of a person who can'
             raise InvalidPayload([FieldError(field="care", message=message)])
+        _check_enough_voters(room, care)
 
 
 def check_named_by_key(key: AgentKey, care: Care | None) -> None:
@@ -79,7 +82,7 @@ def check_named_by_key(key: AgentKey, care: Care | None) -> None:
     Otherwise a key of an open room could find out all user names of the site.
     """
     people = care.people if care else []
-    if not people:
+    if not care or not people:
         return
     rate_limits.check_refused_names(key)
     users = get_user_model()._default_manager.all()
@@ -92,12 +95,26 @@ def check_named_by_key(key: AgentKey, care: Care | None) -> None:
             "or of a person who has answered or written in it"
         )
         raise InvalidPayload([FieldError(field="care", message=message)])
+    _check_enough_voters(key.room, combined(care_of(key.room.care), care))
 
 
-def _is_known_in(room: Room) -> Combinable:
+def _check_enough_voters(room: Room, care: Care | None) -> None:
+    """Raise InvalidPayload if the people and groups that may vote have too few people."""
+    if not care or not care.votes or not names_group(care.votes.of):
+        return
+    groups = [group for name in care.votes.of if (group := group_in(name)) is not None]
+    users = get_user_model()._default_manager
+    named = Q(**{f"{users.model.USERNAME_FIELD}__in": care.votes.of})
+    count = users.filter(named | membership.people_in(room, groups)).count()
+    if count < care.votes.needed:
+        message = f"names {count} people, but {care.votes.needed} votes are needed"
+        raise InvalidPayload([FieldError(field="care", message=message)])
+
+
+def _is_known_in(room: Room) -> Q:
     """Members, and people who have answered or written in the room."""
     return (
-        Exists(Membership.objects.filter(room=room, user=OuterRef("pk")))
+        membership.members_of(room)
         | Exists(Answer.objects.filter(room=room, user=OuterRef("pk")))
         | Exists(Message.objects.filter(room=room, user=OuterRef("pk")))
     )
@@ -107,6 +124,11 @@ def _first_who_cannot_answer(room: Room, people: list[str], users: QuerySet[Any]
     by_name = {f"{users.model.USERNAME_FIELD}__in": people}
     found = {user.get_username(): user for user in users.filter(**by_name)}
     for name in people:
+        group = group_in(name)
+        if group is not None:
+            if not get_user_model()._default_manager.filter(membership.people_in(room, [group])).exists():
+                return name
+            continue
         user = found.get(name)
         if user is None or not may_see(user, room) or not permissions().may_answer(user, room):
             return name

@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from django.db.models import Case, F, Q, QuerySet, When
-from django.utils import timezone
+from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from rooms.conf import setting
+from rooms.db import timezone
 from rooms.db.compiled import Select, key_of
+from rooms.db.fields import MomentField
 from rooms.db.transactions import writing
 from rooms.lifecycle import Person
 from rooms.models import AgentKey, Answer, AuditEntry, Message, Notice, Question
@@ -57,12 +58,18 @@ MESSAGES_OF_AGENT = _sent(lambda key: Message.objects.filter(key=key), "created_
 ANSWERS = _sent(lambda user: Answer.objects.filter(user=user), "answered_at")
 MESSAGES = _sent(lambda user: Message.objects.filter(user=user), "created_at")
 TESTS = _sent(lambda user: Notice.objects.filter(user=user, kind=Notice.Kind.TEST), "created_at")
-# Votes and undos on careful questions are not answers, but they are in the audit.
+# Votes and undos are not answers, but they are in the audit.
 VOTES = _sent(
     lambda name: AuditEntry.objects.filter(
         actor=name,
         actor_type=AuditEntry.ActorType.PERSON,
         action__in=(AuditEntry.Action.VOTED, AuditEntry.Action.UNDONE),
+    ),
+    "at",
+)
+ROOMS = _sent(
+    lambda name: AuditEntry.objects.filter(
+        actor=name, actor_type=AuditEntry.ActorType.PERSON, action=AuditEntry.Action.ROOM_CREATED
     ),
     "at",
 )
@@ -86,10 +93,11 @@ def note_refused_name(key: AgentKey) -> None:
     """Count a refused name, in the minute that began with the first one."""
     now = timezone.now()
     in_this_minute = Q(refused_names_since__gt=now - MINUTE)
+    begins_now = Value(now, MomentField())
     with writing():
         AgentKey.objects.filter(pk=key.pk).update(
             refused_names=Case(When(in_this_minute, then=F("refused_names") + 1), default=1),
-            refused_names_since=Case(When(in_this_minute, then=F("refused_names_since")), default=now),
+            refused_names_since=Case(When(in_this_minute, then=F("refused_names_since")), default=begins_now),
         )
 
 
@@ -97,11 +105,11 @@ def check_agent_messages(key: AgentKey) -> None:
     _check(MESSAGES_OF_AGENT, key_of(key), "MESSAGES_PER_MINUTE", "messages")
 
 
-def check_answers(user: Person, question: Question) -> None:
+def check_answers(user: Person, question: Question, undo_seconds: int = 0) -> None:
     """Answers, votes, skips and replies. A late one is not counted: it is refused as late."""
     if question.is_open and not question.is_overdue:
         _check(ANSWERS, key_of(user), "ANSWERS_PER_MINUTE", "answers")
-        if question.care:
+        if question.care or question.votes is not None or undo_seconds:
             _check(VOTES, user.get_username(), "ANSWERS_PER_MINUTE", "answers")
 
 
@@ -116,6 +124,10 @@ def check_tests(user: Person) -> None:
 
 def check_keys(user: Person) -> None:
     _check(KEYS, key_of(user), "KEYS_PER_MINUTE", "keys")
+
+
+def check_rooms(user: Person) -> None:
+    _check(ROOMS, user.get_username(), "ROOMS_PER_MINUTE", "rooms")
 
 
 def _check(sent: Sent, sender: Any, setting_name: str, what: str) -> None:

@@ -5,10 +5,13 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from rooms import audit
 from rooms.admin.model_admins import ReadOnlyAdmin
+from rooms.admin.question_page import in_plain_text
 from rooms.models import AuditEntry, Room
 
 
@@ -26,6 +29,11 @@ class AuditedRoomFilter(admin.SimpleListFilter):
         return queryset.filter(room=self.value()) if is_room else queryset
 
 
+def _name(key: str) -> str:
+    """A name of JSON as words. Not translated: it is data of the log."""
+    return key.replace("_", " ")
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Read-only for superusers too: audit entries are never deleted."""
@@ -36,14 +44,20 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     search_help_text = _(
         "Part of the actor’s name; or the exact room, question ID or key prefix (the part after abk_)"
     )
-    fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "details", "is_intact")
+    fields = ("id", "at", "room", "action", "actor_type", "actor", "subject", "facts", "is_intact")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     @admin.display(description=_("details"))
     def in_short(self, entry: AuditEntry) -> str:
-        return ", ".join(f"{name}: {value}" for name, value in entry.details.items())
+        return ", ".join(f"{_name(name)}: {in_plain_text(value)}" for name, value in entry.details.items())
+
+    @admin.display(description=_("details"))
+    def facts(self, entry: AuditEntry) -> str:
+        """One line for each detail."""
+        lines = ((_name(name), in_plain_text(value)) for name, value in entry.details.items())
+        return format_html_join(mark_safe("<br>"), "{}: {}", lines) or "–"
 
     @admin.display(description=_("intact"), boolean=True)
     def is_intact(self, entry: AuditEntry) -> bool:

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from rooms import access
 from rooms.admin.model_admins import AuditedAdmin
 from rooms.contract.scopes import Scope, default_scopes, in_order
+from rooms.db import timezone
 from rooms.models import AgentKey, Room
 
 
@@ -84,18 +84,33 @@ class NewKeyForm(forms.ModelForm):
         return in_order(self.cleaned_data["scopes"]) or default_scopes()
 
 
+class NewKeyRow(forms.ModelForm):
+    """As `NewKeyForm`. Its field is not named as the column, which Django would show as JSON in old rows."""
+
+    scope_names = NewKeyForm.base_fields["scopes"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        self.instance.scopes = in_order(cleaned.get("scope_names", [])) or default_scopes()
+        return cleaned
+
+
 class AgentKeyInline(admin.TabularInline):
     """Existing keys are read-only; a new row with a label creates a key."""
 
     model = AgentKey
-    form = NewKeyForm
+    form = NewKeyRow
     extra = 0
     can_delete = False
-    fields = ("label", "scopes", "beginning", "created_at", "last_used_at", "expires_at", "revoked_at")
+    fields = ("label", "scope_names", "beginning", "created_at", "last_used_at", "expires_at", "revoked_at")
     readonly_fields = ("beginning", "created_at", "last_used_at", "revoked_at")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @admin.display(description=_("scopes"))
+    def scope_names(self, key: AgentKey) -> str:
+        return ", ".join(key.scopes)
 
     @admin.display(description=_("key"))
     def beginning(self, key: AgentKey) -> str:

@@ -13,7 +13,18 @@ class MessageAdmin(ReadOnlyAdmin):
     list_filter = ("kind", "sender_type", "room", "created_at")
     list_select_related = ("room",)
     search_fields = ("sender", "=id")
-    fields = ("id", "room", "key", "sender", "sender_type", "kind", "content", "color", "created_at")
+    fields = (
+        "id",
+        "room",
+        "key",
+        "sender",
+        "sender_type",
+        "kind",
+        "question",
+        "content",
+        "color",
+        "created_at",
+    )
 
     @admin.display(description=_("message"), ordering="id")
     def text(self, message: Message) -> str:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.admin.options import get_content_type_for_model
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
@@ -52,6 +54,21 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     # Ids sort by time, and their index keeps this fast for tables of any size.
     ordering = ("-id",)
     show_full_result_count = False
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        """With the id of each: Django would keep the beginning of its text in its log."""
+        admin_id: Any = request.user.pk
+        rows = [
+            LogEntry(
+                user_id=admin_id,
+                content_type=get_content_type_for_model(each),
+                object_id=str(each.pk),
+                object_repr=str(each.pk),
+                action_flag=DELETION,
+            )
+            for each in queryset
+        ]
+        return LogEntry.objects.bulk_create(rows)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

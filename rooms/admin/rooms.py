@@ -1,22 +1,26 @@
 """Admin of rooms, with their members and keys."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected as django_delete
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from rooms import access, lifecycle
+from rooms import access, lifecycle, membership
 from rooms.admin.keys import AgentKeyInline, NewKeyPage
-from rooms.admin.members import LISTED_MEMBERS, MembershipInline, NewMemberInline
+from rooms.admin.members import LISTED_MEMBERS, GroupMembershipInline, MembershipInline, NewMemberInline
 from rooms.admin.model_admins import count_per_room
-from rooms.admin.room_form import CARE_FIELDS, RoomForm
+from rooms.admin.room_form import RoomForm
 from rooms.models import AgentKey, Membership, Question, Room
+from rooms.pages.manage.care_form import CARE_FIELDS
 
 
 class ArchivedFilter(admin.SimpleListFilter):
@@ -30,6 +34,16 @@ class ArchivedFilter(admin.SimpleListFilter):
         if self.value() is None:
             return queryset
         return queryset.filter(archived_at__isnull=self.value() == "no")
+
+
+def _archive_first(rooms: Sequence[Room]) -> str:
+    names = ", ".join(room.name for room in rooms)
+    sentence = ngettext(
+        "Archive this room before you delete it: %(names)s.",
+        "Archive these rooms before you delete them: %(names)s.",
+        len(rooms),
+    )
+    return sentence % {"names": names}
 
 
 @admin.register(Room)
@@ -51,7 +65,7 @@ class RoomAdmin(NewKeyPage):
             None,
             {
                 "fields": (
-                    *("name", "slug", "is_open", "close_after_seconds"),
+                    *("name", "slug", "is_open", "close_after_seconds", "keep_days"),
                     *("created_at", "changed_at", "archived_at"),
                 )
             },
@@ -69,7 +83,8 @@ class RoomAdmin(NewKeyPage):
     readonly_fields = ("created_at", "changed_at", "archived_at", "member_list")
     prepopulated_fields = {"slug": ("name",)}
     inlines = (MembershipInline, AgentKeyInline)
-    actions = ("archive", "restore", "revoke_keys", "withdraw_open_questions")
+    actions = ("archive", "restore", "revoke_keys", "withdraw_open_questions", "delete_selected")
+    change_form_template = "ask_bridge/admin/room.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Room]:
         return (
@@ -86,8 +101,10 @@ class RoomAdmin(NewKeyPage):
         """No keys in a pop-up: it closes after saving, so a new key could not be copied."""
         members = NewMemberInline if self._has_many_members(request, obj) else MembershipInline
         is_popup = IS_POPUP_VAR in request.GET or IS_POPUP_VAR in request.POST
+        # A portal's users may have no groups, or groups of another model.
+        groups = (GroupMembershipInline,) if membership.belonging() else ()
         others = [inline for inline in self.inlines if inline is not MembershipInline and not is_popup]
-        return (members, *others)
+        return (members, *groups, *others)
 
     def _has_many_members(self, request: HttpRequest, room: Room | None) -> bool:
         """Whether members are in the separate list. A sent form is read in the way it was shown."""
@@ -118,11 +135,47 @@ class RoomAdmin(NewKeyPage):
         is_archived = obj is None or obj.archived_at is not None
         return is_archived and super().has_delete_permission(request, obj)
 
+    def must_be_archived(self, request: HttpRequest, room: Room | None) -> bool:
+        """Whether this person could delete the room if it were archived."""
+        return room is not None and room.archived_at is None and super().has_delete_permission(request, room)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        room = self.get_object(request, object_id)
+        # The button runs the action of the list, which needs the permission to change rooms.
+        is_offered = self.must_be_archived(request, room) and self.has_change_permission(request, room)
+        context = {"archive_before_deleting": is_offered, **(extra_context or {})}
+        return super().change_view(request, object_id, form_url, context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """The page of a room that has to be archived first, with a sentence that says so."""
+        room = self.get_object(request, object_id)
+        if room is None or not self.must_be_archived(request, room):
+            return super().delete_view(request, object_id, extra_context)
+        self.message_user(request, _archive_first([room]), messages.ERROR)
+        return redirect(f"{self.admin_site.name}:ask_bridge_room_change", room.pk)
+
+    def delete_model(self, request: HttpRequest, obj: Room) -> None:
+        lifecycle.delete_rooms([obj], by=request.user)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
+        lifecycle.delete_rooms(queryset, by=request.user)
+
+    @admin.action(description=django_delete.short_description, permissions=["delete"])  # type: ignore[attr-defined]
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Room]) -> HttpResponse | None:
+        """As Django's, which would say that the permission to delete rooms is missing."""
+        in_use = list(queryset.filter(archived_at=None))
+        if in_use:
+            self.message_user(request, _archive_first(in_use), messages.ERROR)
+            return None
+        return django_delete(self, request, queryset)
+
     def save_model(self, request: HttpRequest, obj: Room, form: Any, change: bool) -> None:
-        """Save only the edited fields: questions may increase the revision at the same time."""
+        """As on the pages for managers, with the same verbs."""
         if change:
             changed = [name for name in form.changed_fields if name != "close_after_seconds"]
-            obj.save(update_fields=changed)
+            lifecycle.change_room(obj, changed, by=request.user)
             lifecycle.close_questions_after(obj, obj.close_after_seconds, by=request.user)
         else:
             lifecycle.add_room(obj, by=request.user)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 
 from bridge_client.claude_code import envelopes
 from bridge_client.claude_code.decisions import undecided_because
@@ -26,6 +26,7 @@ from rooms.api.grants import HookGrant, WaitGrant
 from rooms.api.questions import ask_within_rate, report_terminal
 from rooms.contract.limits import FOLDER_LENGTH, HOOK_TIMEOUT_SECONDS, LONGEST_HOOK_TIMEOUT_SECONDS
 from rooms.contract.problems import Problem
+from rooms.contract.replies import JsonReply
 from rooms.contract.types import InvalidPayload
 from rooms.models import AgentKey, Question
 
@@ -38,14 +39,14 @@ def hook(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
     envelope = _read_envelope(request)
     if problem := envelopes.problem_with(envelope):
         _log_not_understood(room, problem)
-        return JsonResponse({})
+        return JsonReply({})
     if not envelopes.is_about_questions(envelope):
-        return JsonResponse({})
+        return JsonReply({})
     if envelopes.is_report(envelope):
-        return JsonResponse(_report(key, room, envelope))
+        return JsonReply(_report(key, room, envelope))
     admission = admission_of(request)
     # Under WSGI a request cannot wait, so Claude Code goes on as without a hook.
-    return _ask(request, key, envelope, admission) if admission else JsonResponse({})
+    return _ask(request, key, envelope, admission) if admission else JsonReply({})
 
 
 def _log_not_understood(room: str, problem: str) -> None:
@@ -69,7 +70,7 @@ def _ask(request: HttpRequest, key: AgentKey, envelope: dict[str, Any], admissio
         if problem.body["code"] != "invalid_question":
             raise
         _log_not_understood(key.room.slug, str(problem))
-        return JsonResponse(call.output(undecided_because(problem)) or {})
+        return JsonReply(call.output(undecided_because(problem)) or {})
     wait = WaitGrant(key.pk, asked.id, call.wait_seconds, asked.url)
     return admission.admit(HookGrant(wait, call))
 

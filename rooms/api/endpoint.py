@@ -19,8 +19,8 @@ from rooms.contract import problems
 from rooms.contract.limits import BODY_LIMIT, LONGEST_WAIT_SECONDS, PAGE_LIMIT, PAGE_SIZE
 from rooms.contract.problems import Problem
 from rooms.contract.types import FieldError, InvalidPayload
+from rooms.db import outages
 from rooms.db.pool import WIRE_LANGUAGE
-from rooms.db.transactions import refusal_of
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +95,8 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
                 "not_their_turn",
                 "Other people are asked first or vote on this question; this person may not decide it now.",
             )
+        case lifecycle.NeedsNewerVersion():
+            return problems.needs_newer_version()
         case lifecycle.AskedDifferently():
             return Problem(
                 409,
@@ -108,9 +110,8 @@ def problem_for(error: Exception, request: HttpRequest) -> Problem:
             return invalid_parameter("after", f"{error} is not an id of this room")
         case _:
             if problem := problems.of_database(error):
-                takes_no_writes, out_of_reach = "the database takes no writes", "the database is out of reach"
-                reason = takes_no_writes if refusal_of(error) else out_of_reach
-                logger.error("%s %s: %s: %s", request.method, request.path, reason, error)
+                if not outages.report(error):
+                    logger.error("%s %s: %s", request.method, request.path, error)
                 return problem
             logger.error("%s %s failed", request.method, request.path, exc_info=error)
             return problems.server_error()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 
 from rooms import access, lifecycle, serializers, timeline
 from rooms.access import rate_limits
@@ -21,6 +21,7 @@ from rooms.api.questions import _answer_for, ask_within_rate
 from rooms.contract import problems
 from rooms.contract.payload import NewMessage, ResponseContent
 from rooms.contract.prompts import parse_prompts
+from rooms.contract.replies import JsonReply
 from rooms.contract.scopes import Scope
 from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.models import AgentKey
@@ -38,7 +39,7 @@ def list_messages(request: HttpRequest, key: AgentKey, room: str) -> HttpRespons
         lifecycle.renew_leases_of_key(key.pk)  # a wait of zero seconds renews the leases
     page, results = messages_page(key, position, limit)
     lifecycle.deliver_all(results)
-    return JsonResponse(page)
+    return JsonReply(page)
 
 
 def messages_page(key: AgentKey, position: int, limit: int) -> tuple[serializers.MessageList, list[str]]:
@@ -72,7 +73,7 @@ def post_message(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse
     except InvalidPayload as error:
         raise problems.invalid(error, "invalid_message") from error
     entry = POST_BY_TYPE[message.type](request, key, message)
-    return JsonResponse(serializers.message_object(entry), status=201)
+    return JsonReply(serializers.message_object(entry), status=201)
 
 
 def _post_line(request: HttpRequest, key: AgentKey, message: NewMessage) -> timeline.Entry:

@@ -263,7 +263,8 @@ PROBLEMS = {
     429: "This key has sent too much within a minute, or has too many connections open "
     "(`too_many_requests`).",
     503: "The bridge is restarting (`shutting_down`) or cannot reach its database "
-    "(`database_unavailable`), or its database is read-only or full (`cannot_write`); nothing is lost.",
+    "(`database_unavailable`), or its database is read-only or full (`cannot_write`), or this process is "
+    "older than what it should change (`needs_newer_version`); nothing is lost.",
 }
 
 

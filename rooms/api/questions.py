@@ -7,7 +7,7 @@ open in `rooms.live`; under WSGI it is answered at once.
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 
 from rooms import access, lifecycle, serializers, timeline
 from rooms.access import rate_limits
@@ -23,6 +23,7 @@ from rooms.api.grants import WaitGrant
 from rooms.contract import problems
 from rooms.contract.limits import IDENTIFIER_LENGTH, QUESTION_LENGTH
 from rooms.contract.payload import Named, ReportedAnswer, parse_ask
+from rooms.contract.replies import JsonReply
 from rooms.contract.scopes import Scope
 from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.db.transactions import optional_writes
@@ -75,7 +76,7 @@ def list_questions(request: HttpRequest, key: AgentKey, room: str) -> HttpRespon
         questions = questions.filter(position__gt=timeline.position_of(key.room, after))
     limit = page_limit(request)
     page = list(questions[: limit + 1])
-    return JsonResponse(
+    return JsonReply(
         serializers.QuestionList(
             questions=[
                 serializers.question_object(question, request.build_absolute_uri) for question in page[:limit]
@@ -156,7 +157,7 @@ def _answer_for(key: AgentKey, question: Question, answers: Sequence[Any], by: N
 
 
 def _question(request: HttpRequest, question: Question, status: int = 200) -> HttpResponse:
-    return JsonResponse(serializers.question_object(question, request.build_absolute_uri), status=status)
+    return JsonReply(serializers.question_object(question, request.build_absolute_uri), status=status)
 
 
 def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
@@ -176,7 +177,7 @@ def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
         )
         for earlier, similarity in found
     ]
-    return JsonResponse(serializers.MemoryList(memories=memories))
+    return JsonReply(serializers.MemoryList(memories=memories))
 
 
 questions = endpoint(GET=list_questions, POST=ask)

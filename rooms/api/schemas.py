@@ -39,7 +39,11 @@ class Health(TypedDict):
 
 
 class Readiness(TypedDict):
-    """Each part is `ok` or `unreachable`; the database is `cannot_write` when it is read-only or full."""
+    """Each part is `ok` or `unreachable`; the database is `cannot_write` when it is read-only or full.
+
+    `version` is there only when it is `older_than_database`.
+    """
 
     database: str
     channel_layer: NotRequired[str]
+    version: NotRequired[str]

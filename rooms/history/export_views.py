@@ -11,10 +11,10 @@ from asgiref.sync import sync_to_async
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from rooms import access
+from rooms.db import timezone
 from rooms.history import search
 from rooms.history.export import MOST, Export, Write, as_csv, as_json
 from rooms.history.search import Search

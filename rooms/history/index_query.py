@@ -1,14 +1,19 @@
-"""Queries of the full-text index of the history, for SQLite (FTS5) and PostgreSQL (tsvector).
+"""Queries of the full-text index of the history: SQLite (FTS5), PostgreSQL (tsvector), MariaDB (FULLTEXT).
 
 SQLite's index returns its rows in the order of ids, so the newest come first. PostgreSQL's has no order: the
 newest thirty of a frequent word would need sorting hundreds of thousands of rows. So there the most recent
 entries are filtered first, and the index is used only if they do not suffice.
+
+FULLTEXT leaves out short words, common English ones, and letters that the database does not know. So words
+are stored with a prefix, and such letters as code points: see `indexed`. It does not know phrases that end
+with a prefix: their words are found with it, and compared with the text then. It has no order either.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from unicodedata import ucd_3_2_0
 
 from django.db import connections
 
@@ -18,6 +23,12 @@ from rooms.models import HistoryEntry
 
 # Up to so many rooms are part of the index lookup. A person who sees more rooms sees most entries anyway.
 MOST_ROOM_LABELS = 64
+# Makes every word at least as long as FULLTEXT's shortest (three letters), and none of them common English.
+MARIADB_PREFIX = "zx"
+# Longer words are not in the index (innodb_ft_max_token_size).
+MARIADB_LENGTH = 84
+# Letters since Unicode 3.2, and those outside of the Basic Multilingual Plane, are unknown to some versions.
+LAST_OF_BMP = 0xFFFF
 # PostgreSQL filters so many of the newest entries first, in about three milliseconds.
 RECENT = 2_000
 
@@ -58,8 +69,8 @@ class IndexQuery:
         return _rows(counted, {**statements.values, "limit": most + 1})[0][0]
 
     def _statements(self) -> "Statements":
-        is_postgres = connections[alias()].vendor == "postgresql"
-        return _in_postgres(self) if is_postgres else _in_sqlite(self)
+        by_vendor = {"postgresql": _in_postgres, "mysql": _in_mariadb}
+        return by_vendor.get(connections[alias()].vendor, _in_sqlite)(self)
 
     @property
     def room_labels(self) -> list[str]:
@@ -68,8 +79,8 @@ class IndexQuery:
 
     @property
     def in_rooms(self) -> str:
-        """SQL that enforces the rooms even if the index returns others."""
-        return f"room_id IN ({', '.join(map(str, self.room_ids))})"
+        """SQL that enforces the rooms even if the index returns others; without removed questions."""
+        return f"question_id IS NOT NULL AND room_id IN ({', '.join(map(str, self.room_ids))})"
 
     def in_span(self, key: str, oldest: str = "oldest", newest: str = "newest") -> str:
         bounds = [f"{key} >= %({oldest})s"] if self.oldest is not None else []
@@ -127,7 +138,8 @@ def _in_postgres(query: IndexQuery) -> Statements:
             FROM unnest(ARRAY[{", ".join(map(str, query.room_ids))}]) AS seen (room_id)
             CROSS JOIN LATERAL (
                 SELECT id, question_id FROM {ENTRIES}
-                WHERE room_id = seen.room_id AND {in_span} AND {query.in_span("settled_at", "since", "until")}
+                WHERE room_id = seen.room_id AND question_id IS NOT NULL
+                AND {in_span} AND {query.in_span("settled_at", "since", "until")}
                 ORDER BY settled_at DESC, id DESC LIMIT %(limit)s
             ) AS newest
         """  # noqa: S608
@@ -147,6 +159,45 @@ def _in_postgres(query: IndexQuery) -> Statements:
         **{"since": _moment_of(query.oldest), "until": _moment_of(query.newest)},
     }
     return Statements(found, newest, values)
+
+
+def _in_mariadb(query: IndexQuery) -> Statements:
+    needed, phrases = [], []
+    for words, column in ((query.words, "text"), (query.labels, "labels")):
+        for term in words:
+            stored = [_stored(word) for word in term.words]
+            needed += [f"+{word}" for word in stored[:-1]] + [f"+{stored[-1]}{'*' * term.is_prefix}"]
+            if len(stored) > 1:
+                phrases.append((column, f"% {' '.join(stored)}{'' if term.is_prefix else ' '}%"))
+    if query.similarity_words:
+        needed.append(f"+({' '.join(query.similarity_words)})")
+    conditions = [query.in_rooms, query.in_span("id")]
+    if needed:
+        conditions.insert(0, "MATCH (text, labels, likeness) AGAINST (%(query)s IN BOOLEAN MODE)")
+    for number, (column, _) in enumerate(phrases):
+        conditions.append(f"CONCAT(' ', {column}, ' ') LIKE %(phrase{number})s")
+    found = f"SELECT id, question_id FROM {ENTRIES} WHERE {' AND '.join(conditions)}"  # noqa: S608 - constants
+    values = {"query": " ".join(needed), "oldest": query.oldest, "newest": query.newest}
+    values |= {f"phrase{number}": phrase for number, (_, phrase) in enumerate(phrases)}
+    return Statements(found, f"{found} ORDER BY id DESC LIMIT %(limit)s", values)
+
+
+def indexed(words: str) -> str:
+    """Words, with spaces between, as the index of this database stores them."""
+    if connections[alias()].vendor != "mysql":
+        return words
+    return " ".join(map(_stored, words.split(" "))) if words else ""
+
+
+def _stored(word: str) -> str:
+    """A word for FULLTEXT: long enough, in no list of common words, and of letters that it knows."""
+    known = word if word.isascii() else "".join(map(_known_letter, word))
+    return f"{MARIADB_PREFIX}{known}"[:MARIADB_LENGTH]
+
+
+def _known_letter(letter: str) -> str:
+    is_known = ord(letter) <= LAST_OF_BMP and ucd_3_2_0.category(letter)[0] in "LN"
+    return letter if is_known else f"u{ord(letter):x}"
 
 
 def _moment_of(entry_id: int | None) -> datetime | None:

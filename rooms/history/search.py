@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
-from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from rooms.db import timezone
 from rooms.history.index import (
     EPOCH,
     LARGEST_ID,

@@ -156,6 +156,8 @@ def _earlier_answer(earlier: Question, answer: Answer, similarity: float) -> dic
         "question": " · ".join(prompt["question"] for prompt in earlier.prompts),
         # It was recommended then, which says nothing about now.
         "chosen": [chosen_in(choice).replace(" (Recommended)", "") for choice in answer.choices],
+        # The options alone, without a text of the person's own.
+        "selected": [choice["selectedOptions"] for choice in answer.choices],
         "notes": [choice["notes"] for choice in answer.choices if choice.get("notes")],
         # Empty for an answer in a terminal.
         "person": answer.person_name,

@@ -24,7 +24,7 @@ from rooms.models import Question
 from rooms.rendering import markup
 from rooms.rendering.cards import Card
 from rooms.rendering.humanize import duration
-from rooms.web import base_context, is_htmx, page
+from rooms.web import base_context, in_order, is_htmx, page
 
 RESULTS_PER_PAGE = 30
 # Enough that a new answer appears at once; the page does not wait until a long history is written.
@@ -119,7 +119,7 @@ def history_page(request: HttpRequest) -> HttpResponse:
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
         return render(request, template, context | _total(criteria, rooms, found, before))
     context |= base_context(request, rooms) | _total(criteria, rooms, found, before)
-    context |= {"page": "history", "states": State.choices, "rooms": rooms}
+    context |= {"page": "history", "states": State.choices, "rooms": in_order(rooms)}
     return render(request, "ask_bridge/history.html", context)
 
 

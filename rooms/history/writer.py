@@ -4,6 +4,7 @@ It starts with the oldest question, so a site that existed before the history fe
 """
 
 import time
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from django.db import IntegrityError
 
 from rooms.db.compiled import Select
 from rooms.history.index import IDS_PER_MICROSECOND, first_id_at, labels_of, text_of
+from rooms.history.index_query import indexed
 from rooms.history.similar import Fingerprint, is_worth_remembering
 from rooms.models import HistoryEntry, Question
 from rooms.timeline.change_feed import changed, changes_for
@@ -46,14 +48,27 @@ def catch_up(seconds: float = ROUND_SECONDS) -> None:
 
 
 def _write(entries: list[HistoryEntry]) -> None:
-    """Insert those that do not exist yet: the only later change of a settled question is its delivery."""
+    """Insert those that do not exist yet. Of later changes only the name of a person is of interest."""
     question_ids = [entry.question_id for entry in entries]
-    existing = set(
-        HistoryEntry.objects.filter(question__in=question_ids).values_list("question_id", flat=True)
-    )
+    written = HistoryEntry.objects.filter(question__in=question_ids)
+    existing = dict(written.values_list("question_id", "person_name"))
     new = [entry for entry in entries if entry.question_id not in existing]
     _make_ids_unique(new)
     HistoryEntry.objects.bulk_create(new)
+    for entry in entries:
+        if entry.question_id in existing and existing[entry.question_id] != entry.person_name:
+            _rename(entry)
+
+
+def rewrite(question_ids: Collection[str]) -> None:
+    """Write the existing entries of these questions with the names that are in the questions now."""
+    for question in Question.objects.settled().with_answer().filter(pk__in=question_ids):
+        _rename(_entry_of(question))
+
+
+def _rename(entry: HistoryEntry) -> None:
+    named = {name: getattr(entry, name) for name in ("user_id", "person_name", "text", "labels")}
+    HistoryEntry.objects.filter(question=entry.question_id).update(**named)
 
 
 def _make_ids_unique(entries: list[HistoryEntry]) -> None:
@@ -93,8 +108,8 @@ def _entry_of(question: Question) -> HistoryEntry:
         settled_at=settled_at,
         seconds=_seconds(question, settled_at),
         blocked_seconds=_seconds(question, _blocked_until(question, settled_at)),
-        text=text_of(question),
-        labels=labels_of(question),
+        text=indexed(text_of(question)),
+        labels=indexed(labels_of(question)),
         likeness=_similarity_words(question),
     )
 

@@ -1,13 +1,19 @@
 """Percentile aggregate for the ORM: interpolates between neighbours, NULL for no rows.
 
 PostgreSQL has one. On SQLite it is registered as a Python function, as Django does with STDDEV and others.
+MariaDB returns the values, and Python computes it.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Aggregate, FloatField
 
 NAME_ON_SQLITE = "ASK_BRIDGE_PERCENTILE"
+
+
+# Of each connection to MariaDB, whose default cuts a list after some 50,000 values.
+LONGEST_LIST = 2**30
 
 
 class Percentile(Aggregate):
@@ -29,6 +35,23 @@ class Percentile(Aggregate):
         copy.template = "%(function)s(%(expressions)s, %(fraction)s)"
         return copy.as_sql(compiler, connection, **context)
 
+    def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """All values as one text; `get_db_converters` makes the percentile of it."""
+        copy = self.copy()
+        copy.function = "GROUP_CONCAT"
+        copy.template = "%(function)s(%(expressions)s)"
+        return copy.as_sql(compiler, connection, **context)
+
+    def get_db_converters(self, connection: Any) -> list[Any]:
+        if connection.vendor == "mysql":
+            return [self._of_list]
+        return super().get_db_converters(connection)
+
+    def _of_list(self, values: str | None, *context: Any) -> float | None:
+        if values is None:
+            return None
+        return percentile_of(map(float, values.split(",")), self.extra["fraction"])
+
 
 class _Percentile:
     """The aggregate class for `sqlite3`."""
@@ -43,17 +66,24 @@ class _Percentile:
             self._fraction = fraction
 
     def finalize(self) -> float | None:
-        values = sorted(self._values)
-        if not values:
-            return None
-        lower, rest = divmod(self._fraction * (len(values) - 1), 1)
-        index = int(lower)
-        # Not a weighted sum of both, which may differ by rounding from two equal neighbours.
-        step = values[min(index + 1, len(values) - 1)] - values[index]
-        return values[index] + step * rest
+        return percentile_of(self._values, self._fraction)
 
 
-def register_on_sqlite(connection: Any, **signal: Any) -> None:
+def percentile_of(values: Iterable[float], fraction: float) -> float | None:
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    lower, rest = divmod(fraction * (len(ordered) - 1), 1)
+    index = int(lower)
+    # Not a weighted sum of both, which may differ by rounding from two equal neighbours.
+    step = ordered[min(index + 1, len(ordered) - 1)] - ordered[index]
+    return ordered[index] + step * rest
+
+
+def prepare_connection(connection: Any, **signal: Any) -> None:
     """Receiver of `connection_created`."""
     if connection.vendor == "sqlite":
         connection.connection.create_aggregate(NAME_ON_SQLITE, 2, _Percentile)
+    elif connection.vendor == "mysql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET SESSION group_concat_max_len = {LONGEST_LIST}")

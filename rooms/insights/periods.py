@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from django.db.models import BigIntegerField, Case, F, Func, Value, When
-from django.utils import timezone
+
+from rooms.db import timezone
 
 # Selectable periods in days, and the days of one bucket (a point or bar of a chart): a phone has room for
 # about fifty. A year is 52 whole weeks, so that no bar is low only because it has fewer days.
@@ -75,12 +76,13 @@ class Period:
 
     def bucket_of(self, field: str) -> Any:
         """Query expression: the index in `buckets` of the time in this field."""
-        back = (Value((self.today - FIRST_DAY).days) - self._local_seconds(field) / DAY_SECONDS) / self.step
+        days = Quotient(self._local_seconds(field), DAY_SECONDS)
+        back = Quotient(Value((self.today - FIRST_DAY).days) - days, self.step)
         return Value(len(self.buckets) - 1, BigIntegerField()) - back
 
     def hour_of_week(self, field: str) -> Any:
         """Query expression: whole hours since Monday's midnight in local time, 0 to 167."""
-        return (self._local_seconds(field) / 3600 + HOURS_BEFORE_FIRST_DAY) % (7 * 24)
+        return (Quotient(self._local_seconds(field), 3600) + HOURS_BEFORE_FIRST_DAY) % (7 * 24)
 
     # ---- local time
 
@@ -134,3 +136,21 @@ class Epoch(Func):
         return self.as_sql(
             compiler, connection, **context, template="CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
         )
+
+    def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "TIMESTAMPDIFF(SECOND, '1970-01-01', %(expressions)s)"
+        return self.as_sql(compiler, connection, **context, template=template)
+
+
+class Quotient(Func):
+    """Query expression: the quotient of two integers, without the remainder."""
+
+    output_field = BigIntegerField()
+    template = "(%(expressions)s)"
+    arg_joiner = " / "
+
+    def __init__(self, dividend: Any, divisor: int) -> None:
+        super().__init__(dividend, Value(divisor))
+
+    def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, **context, arg_joiner=" DIV ")

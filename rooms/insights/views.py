@@ -114,7 +114,7 @@ def _tiles(insights: Insights) -> list[dict[str, Any]]:
     return [
         _tile(gettext("Questions settled"), now.questions, before.questions or None, humanize.count),
         _tile(gettext("Median time to answer"), now.median, before.median, humanize.duration),
-        _tile(gettext("Nine in ten within"), now.p90, before.p90, humanize.duration),
+        _tile(gettext("90th percentile"), now.p90, before.p90, humanize.duration),
         _tile(pgettext("outcome", "Answered"), now.share_answered, before.share_answered, humanize.share),
         _tile(gettext("Agent time blocked"), now.blocked_seconds, _blocked(before), humanize.duration),
     ]

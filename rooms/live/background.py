@@ -13,13 +13,15 @@ from typing import Any
 from django.db import DatabaseError
 
 from rooms import lifecycle
+from rooms.db import outages
 from rooms.db.pool import in_database
-from rooms.history import earlier_answers, writer
+from rooms.history import earlier_answers, erasing, writer
 from rooms.live import rechecks
 from rooms.live.hub import hub
 from rooms.notifications import outbox, planner
 from rooms.notifications.delivery import DeliveryWorker
-from rooms.people import presence
+from rooms.people import agents, presence
+from rooms.privacy import retention
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,9 @@ DATABASE_DUTIES: list[tuple[float, Callable[[], Any]]] = [
     # Push, mail and webhooks may be a few seconds late. Old notices take only room.
     (2, planner.read),
     (3600, outbox.forget_old),
+    # What a room no longer keeps goes within minutes, in rounds of at most a second.
+    (60, retention.remove_old),
+    (erasing.ERASE_SECONDS, erasing.erase_if_needed),
 ]
 
 
@@ -87,9 +92,12 @@ class Background:
             await asyncio.sleep(seconds)
             try:
                 await duty(*work)
-            except Exception:
-                name = f"{named.__module__}.{named.__qualname__}"
-                logger.exception("%s failed; again in %g seconds", name, seconds)
+                if work:
+                    outages.database_replied()
+            except Exception as error:
+                if not outages.report(error):
+                    name = f"{named.__module__}.{named.__qualname__}"
+                    logger.exception("%s failed; again in %g seconds", name, seconds)
 
     async def _fire_due(self) -> None:
         """Tell the connections whose deadline or next keep-alive has come."""
@@ -99,7 +107,9 @@ class Background:
 
     async def _renew_leases(self) -> None:
         """Renew the leases of all questions that agents wait for here."""
-        for key_id in hub.listening_keys():
+        if key_ids := hub.listening_keys():
+            await in_database(agents.renew_keys, key_ids)
+        for key_id in key_ids:
             await in_database(lifecycle.renew_leases_of_key, key_id)
         if question_ids := hub.waited_for():
             await in_database(lifecycle.renew_leases, question_ids)
@@ -109,7 +119,7 @@ class Background:
         if people:
             for room, names in await in_database(presence.renew_and_look, people, list(hub.feeds)):
                 if room.pk in hub.feeds:
-                    hub.feeds[room.pk].push_presence(room.slug, names)
+                    hub.feeds[room.pk].push_presence(room.slug, *names)
 
 
 background = Background()
@@ -131,6 +141,8 @@ def sweep_on_request(**signal: Any) -> None:
         lifecycle.sweep()
         writer.catch_up(READ_SECONDS)
         earlier_answers.catch_up(READ_SECONDS)
+        outages.database_replied()
     except DatabaseError as error:
         # A failed sweep must not fail the request.
-        logger.warning("Could not sweep; the next request tries again (%s)", error)
+        if not outages.report(error):
+            logger.warning("Could not sweep; the next request tries again (%s)", error)

@@ -6,7 +6,6 @@ there may be news, and `http_disconnect` ends it.
 """
 
 import asyncio
-import json
 import logging
 import math
 from io import BytesIO
@@ -23,6 +22,7 @@ from rooms.api.endpoint import problem_for
 from rooms.conf import setting
 from rooms.contract import problems
 from rooms.contract.problems import CONTENT_TYPE, Problem
+from rooms.contract.replies import encode_json
 from rooms.live.hub import hub
 
 logger = logging.getLogger(__name__)
@@ -270,7 +270,7 @@ class LiveConsumer(AsyncConsumer):
         await self.finish(body)
 
     async def respond_json(self, body: Any, status: int = 200) -> None:
-        encoded = json.dumps(body).encode()
+        encoded = encode_json(body)
         if self.has_started:
             # After a keep-alive the status has been sent; the body follows.
             await self.finish(encoded)

@@ -2,11 +2,13 @@
 
 `card-ID`, `marks-ID` and `memory-ID` replace a card or these parts of it, `unlock-ID` a card that was locked
 for this person. `question` adds an open card, `others` one that only others may decide, `entry` a line of the
-timeline, `count-ROOM` is the number of questions that an agent waits for and this person may decide, and
-after `reset` the page has to reload.
-Two are never replayed: `answering-ID` for the person who fills in a card, `here-ROOM` for the people present.
+timeline, `correction-ID` a correction to a decided card. `count-ROOM` is the number of questions that an
+agent waits for and this person may decide, and after `reset` the page has to reload.
+Three are never replayed: `answering-ID` for the person who fills in a card, `here-ROOM` for the people
+present, `agents-ROOM` for the connected agents.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
 from typing import Any
@@ -21,15 +23,23 @@ from rooms.access.locks import Standing
 from rooms.contract.restrictions import Lock
 from rooms.db.compiled import Select
 from rooms.models import Message, Question, Room
+from rooms.people.presence import PersonHere
 from rooms.permissions import permissions
-from rooms.rendering.cards import answerer_of, render_card, render_marks, render_message
+from rooms.rendering.cards import (
+    answerer_of,
+    render_card,
+    render_correction,
+    render_marks,
+    render_memory,
+    render_message,
+)
 
 ROOM = Select(lambda id: Room.objects.filter(pk=id))
-# How many questions of a room an agent waits for, and how many of them are careful questions.
+# How many undecided questions of a room an agent waits for, and how many of them are careful questions.
 ATTENDED_COUNT = Select(
     lambda room: (
         Question.objects.attended()
-        .filter(room=room)
+        .filter(room=room, held_until=None)
         .order_by()
         .values("room")
         .values_list(Count("pk"), Count("care"))
@@ -166,15 +176,13 @@ def frames_after(room_id: int, revision: int, languages: Collection[str] = ()) -
     changes = timeline.changes_after(room, revision)
     if changes is None:
         return room.revision, [reset_frame(room.slug, room.revision)]
+    corrections = _corrections(changes)
     frames: list[AnyFrame] = [
         frame
         for question in changes.questions
-        for frame in _question_frames(question, room.slug, revision, room.revision)
+        for frame in _question_frames(question, room.slug, revision, room.revision, corrections[question.pk])
     ]
-    frames += [
-        Frame(room.slug, message.position, "entry", partial(_message, message))
-        for message in changes.messages
-    ]
+    frames += [frame for message in changes.messages for frame in _message_frames(message, room.slug)]
     frames.sort(key=lambda frame: frame.revision or 0)
     # The count changes when a question is asked, settled or unlocked, or its agent starts or stops waiting.
     if any(one.is_open or (one.settled_position or 0) > revision for one in changes.questions):
@@ -225,7 +233,7 @@ def open_frames(room_id: int, languages: Collection[str] = ()) -> tuple[int, lis
 
 
 def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
-    """The number of questions that an agent waits for and the viewer may decide."""
+    """The number of questions that wait for the viewer."""
     count, careful_count = ATTENDED_COUNT.first(room=room_id) or (0, 0)
 
     def make(number: int) -> Frame:
@@ -233,12 +241,12 @@ def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
 
     if not careful_count and permissions().lets_all_answer:
         return make(count)
-    restrictions = locks.restrictions_in(room_id)
+    ballots = locks.ballots_in(room_id)
 
     def choose(standing: Standing | None) -> int:
         if standing and room_id in standing.watches:
             return 0
-        return count - locks.count_locked(restrictions, room_id, standing)
+        return count - locks.count_locked(ballots, room_id, standing)
 
     return FrameByStanding(choose, make)
 
@@ -246,6 +254,11 @@ def _count_frame(room_id: int, slug: str, revision: int) -> AnyFrame:
 def reset_frame(slug: str, revision: int) -> Frame:
     """The page has to reload: its cursor cannot be served, or it shows a room that is gone."""
     return Frame(slug, revision, "reset", _text(""))
+
+
+def reload_frame() -> Frame:
+    """The same for a reason that no replay can serve: the person has other roles."""
+    return Frame("", None, "reset", _text(""))
 
 
 def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Frame:
@@ -257,36 +270,94 @@ def answering_frame(slug: str, question_id: str, user_id: Any, name: str) -> Fra
     return Frame(slug, None, f"answering-{question_id}", render, user_id)
 
 
-def presence_frame(slug: str, people: list[str]) -> Frame:
+def presence_frame(slug: str, people: list[PersonHere]) -> Frame:
     """The people who have a page open and would see a question in this room."""
     html = partial(render_to_string, "ask_bridge/_people.html", {"people": people})
     return Frame(slug, None, f"here-{slug}", lambda is_mine: html())
 
 
-def _message(message: Message, is_mine: bool) -> str:
-    return render_message(message)
+def connected_frame(slug: str, agents: list[str]) -> Frame:
+    """The agents that would hear a message in this room."""
+    html = partial(render_to_string, "ask_bridge/_connected.html", {"connected": agents})
+    return Frame(slug, None, f"agents-{slug}", lambda is_mine: html())
 
 
-def _memory(question: Question) -> str:
-    return render_to_string("ask_bridge/_card_memory.html", {"card": {"question": question}})
+def _corrections(changes: timeline.Changes) -> dict[str, list[Message]]:
+    """The corrections of the changed questions that get a new card, by question id.
+
+    A question that was settled after the revision of the page has its corrections among the changes; only
+    while its decision was held there can be older ones.
+    """
+    found: dict[str, list[Message]] = defaultdict(list)
+    for message in changes.messages:
+        if message.question_id:
+            found[message.question_id].append(message)
+    held = [question for question in changes.questions if question.votes and not question.is_open]
+    return found | timeline.corrections_of(held) if held else found
+
+
+def _message_frames(message: Message, slug: str) -> Iterator[Frame]:
+    yield Frame(slug, message.position, "entry", lambda is_mine: render_message(message))
+    if message.question_id:
+        event = f"correction-{message.question_id}"
+        yield Frame(slug, message.position, event, lambda is_mine: render_correction(message))
 
 
 def _card(question: Question, lock: Lock | None, is_mine: bool) -> str:
     return render_card(question, answerer_of(question) if is_mine else None, lock=lock)
 
 
-def _card_frame(question: Question, slug: str, cursor: int, event: str) -> AnyFrame:
+def _card_frame(
+    question: Question, slug: str, cursor: int, event: str, corrections: Collection[Message] = ()
+) -> AnyFrame:
     """The whole card as each viewer sees it; a new one that only others may decide is the event `others`."""
+    if not question.is_open:
+        return _settled_frame(question, slug, cursor, event, corrections)
 
     def make(lock: Lock | None) -> Frame:
         name = "others" if lock and event == "question" else event
         return Frame(slug, cursor, name, partial(_card, question, lock), answerer_of(question))
 
     limits = locks.restriction_of(question)
-    if not question.is_open or (limits is None and permissions().lets_all_answer):
+    if limits is None and permissions().lets_all_answer:
         return make(None)
     usual = [lock for lock in (Lock.VOTES, Lock.FIRST) if limits and limits.has(lock)]
     return FrameByStanding(partial(locks.lock_on, question), make, usual)
+
+
+def _settled_frame(
+    question: Question, slug: str, cursor: int, event: str, corrections: Collection[Message]
+) -> AnyFrame:
+    """A settled card with its corrections; who only watches the room gets no form to write one."""
+
+    def render(may_write: bool, is_mine: bool) -> str:
+        viewer = answerer_of(question) if is_mine else None
+        return render_card(question, viewer, may_write=may_write, corrections=list(corrections))
+
+    def make(may_write: bool) -> Frame:
+        return Frame(slug, cursor, event, partial(render, may_write), answerer_of(question))
+
+    if permissions().lets_all_answer:
+        return make(True)
+    return FrameByStanding(partial(locks.may_write, question.room_id), make)
+
+
+def _marks_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
+    """The status of the card; an open one says what the viewer may do, and what they voted for."""
+    voters = {vote["username"]: vote["user_id"] for vote in question.votes or ()}
+
+    def choose(standing: Standing | None) -> tuple[Lock | None, str | None]:
+        return locks.lock_on(question, standing), voters.get(standing.username) if standing else None
+
+    def make(viewer: tuple[Lock | None, str | None]) -> Frame:
+        return Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question, *viewer))
+
+    limits = locks.restriction_of(question)
+    if not question.is_open or (not voters and limits is None and permissions().lets_all_answer):
+        return make((None, None))
+    usual_locks = [lock for lock in (Lock.VOTES, Lock.FIRST) if limits and limits.has(lock)]
+    usual = [*((lock, None) for lock in usual_locks), *((None, user_id) for user_id in voters.values())]
+    return FrameByStanding(choose, make, usual)
 
 
 def _unlock_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
@@ -298,7 +369,9 @@ def _unlock_frame(question: Question, slug: str, cursor: int) -> AnyFrame:
     return FrameByStanding(partial(locks.lock_on, question), make)
 
 
-def _question_frames(question: Question, slug: str, revision: int, current: int) -> Iterator[AnyFrame]:
+def _question_frames(
+    question: Question, slug: str, revision: int, current: int, corrections: Collection[Message]
+) -> Iterator[AnyFrame]:
     """First the frame that replaces a card on the page, then the one that adds a missing card."""
     # A cursor must not be ahead of what was read: a page that reconnects with it would miss the rest.
     cursor = min(question.revision, current)
@@ -306,11 +379,12 @@ def _question_frames(question: Question, slug: str, revision: int, current: int)
         if question.is_open and question.was_escalated and (question.care or {}).get("first"):
             # Before the marks, which have the same revision.
             yield _unlock_frame(question, slug, cursor)
-        yield Frame(slug, cursor, f"marks-{question.pk}", lambda is_mine: render_marks(question))
-        if question.is_open and question.memories:
-            yield Frame(slug, cursor, f"memory-{question.pk}", lambda is_mine: _memory(question))
+        yield _marks_frame(question, slug, cursor)
+        # Also an empty list: what a page shows was deleted.
+        if question.is_open and question.memories is not None:
+            yield Frame(slug, cursor, f"memory-{question.pk}", lambda is_mine: render_memory(question))
     else:
-        yield _card_frame(question, slug, cursor, f"card-{question.pk}")
+        yield _card_frame(question, slug, cursor, f"card-{question.pk}", corrections)
     if question.position > revision:
         # Not "open": an EventSource has an event of that name already.
-        yield _card_frame(question, slug, cursor, "question" if question.is_open else "entry")
+        yield _card_frame(question, slug, cursor, "question" if question.is_open else "entry", corrections)

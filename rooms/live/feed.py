@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooms.db.pool import in_database
 from rooms.live import events
+from rooms.people.presence import PersonHere
 
 if TYPE_CHECKING:
     from rooms.live.streams import PageStream
@@ -22,7 +23,8 @@ class Feed:
         self.revision = revision
         self.streams: set[PageStream] = set()
         self._languages: Counter[str] = Counter()
-        self._people: list[str] = []
+        # The people and agents that were pushed last.
+        self._here: tuple[list[PersonHere], list[str]] = [], []
         self._new_streams: set[PageStream] = set()
         self._changed = asyncio.Event()
         self._task = asyncio.create_task(self._run())
@@ -58,15 +60,18 @@ class Feed:
                 logger.exception("Could not push a change of room %s to a page", self.room_id)
                 stream.end()
 
-    def push_presence(self, slug: str, people: list[str]) -> None:
+    def push_presence(self, slug: str, people: list[PersonHere], agents: list[str]) -> None:
         """Push who is present: to all streams if that changed, else to new ones."""
-        receivers = self.streams if people != self._people else self._new_streams
-        frame = events.presence_frame(slug, people)
+        receivers = self.streams if (people, agents) != self._here else self._new_streams
+        frames: list[events.AnyFrame] = [
+            events.presence_frame(slug, people),
+            events.connected_frame(slug, agents),
+        ]
         for stream in tuple(receivers):
             # A stream of one room is for programs; only pages show presence.
             if stream.many_rooms:
-                stream.push([frame], events.encode_frames([frame], *stream.kind))
-        self._people = people
+                stream.push(frames, events.encode_frames(frames, *stream.kind))
+        self._here = people, agents
         self._new_streams.clear()
 
     async def _run(self) -> None:

@@ -18,7 +18,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 from rooms import lifecycle
 from rooms.conf import setting
 from rooms.contract import problems
-from rooms.db import interpreter
+from rooms.db import interpreter, outages
 from rooms.db.pool import in_database
 from rooms.db.transactions import in_batches
 from rooms.live import events
@@ -69,7 +69,6 @@ class Hub:
         self._streams_of_people: Counter[Any] = Counter()
         # Held here, because asyncio itself keeps no reference to a running task.
         self._tasks: set[asyncio.Task[None]] = set()
-        self._layer_is_down = False
 
     def run(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run a coroutine that no caller waits for."""
@@ -234,17 +233,9 @@ class Hub:
                 await get_channel_layer().group_send(
                     GROUP, {"type": "hint", "origin": self.origin, "hint": hint}
                 )
-            self._log_layer_state(None)
+            outages.channel_layer.succeeded()
         except Exception as problem:
-            self._log_layer_state(problem)
-
-    def _log_layer_state(self, problem: Exception | None) -> None:
-        """Log once that the channel layer failed, and once that it is back."""
-        if problem and not self._layer_is_down:
-            logger.warning("The channel layer is out of reach: processes look again instead (%r)", problem)
-        elif self._layer_is_down and not problem:
-            logger.warning("The channel layer is back")
-        self._layer_is_down = problem is not None
+            outages.channel_layer.failed(repr(problem))
 
     def receive(self, hint: dict[str, Any]) -> None:
         """Wake the connections that a hint is about."""
@@ -273,7 +264,7 @@ class Hub:
                 while True:
                     self._receive_from_layer(await layer.receive(channel))
             except Exception as problem:
-                self._log_layer_state(problem)
+                outages.channel_layer.failed(repr(problem))
                 await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
     def _receive_from_layer(self, message: dict[str, Any]) -> None:

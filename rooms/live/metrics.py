@@ -21,11 +21,11 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import InterfaceError, OperationalError
 from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from rooms import __version__
 from rooms.conf import setting
+from rooms.db import outages, timezone
 from rooms.live.hub import hub
 from rooms.live.probes import probe_layer
 from rooms.models import AuditEntry, Question, Room
@@ -94,7 +94,8 @@ def _all_metrics() -> Iterator[Metric]:
     try:
         of_database = [*_of_database()]
     except (OperationalError, InterfaceError) as error:
-        logger.error("Metrics without the database, which is out of reach: %s", error)
+        if not outages.report(error):
+            logger.error("Metrics without the database: %s", error)
         of_database = []
     yield _gauge("ask_bridge_database_up", "1 if the database replied just now.", bool(of_database))
     yield from of_database

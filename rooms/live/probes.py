@@ -1,15 +1,12 @@
 """Probes of monitoring, answered before the host's application: they send neither its name nor a login."""
 
 import asyncio
-import logging
 
 from channels.layers import get_channel_layer
 
-from rooms.db import readiness
+from rooms.db import outages, readiness
 from rooms.db.pool import in_database
 from rooms.live.consumer import LiveConsumer
-
-logger = logging.getLogger(__name__)
 
 # A database or channel layer that takes longer counts as unreachable.
 READY_SECONDS = 3
@@ -23,11 +20,11 @@ class Health(LiveConsumer):
 
 
 class Readiness(LiveConsumer):
-    """Database and channel layer are reachable, and the database takes writes."""
+    """Database and channel layer are reachable, the database takes writes and has no newer schema."""
 
     async def open(self) -> None:
         database, layer = await asyncio.gather(_database_state(), _layer_state())
-        states = {"database": database, "channel_layer": layer}
+        states = {"database": database, "channel_layer": layer} | readiness.version_state()
         is_ready = all(state == "ok" for state in states.values())
         await self.respond_json(states, 200 if is_ready else 503)
 
@@ -37,16 +34,17 @@ async def _database_state() -> str:
         async with asyncio.timeout(READY_SECONDS):
             return await in_database(readiness.database_state)
     except TimeoutError:
-        logger.error("The database does not reply")
+        outages.database.failed("it does not reply")
         return "unreachable"
 
 
 async def _layer_state() -> str:
     try:
         await probe_layer(READY_SECONDS)
-    except Exception:
-        logger.exception("The channel layer is out of reach")
+    except Exception as problem:
+        outages.channel_layer.failed(repr(problem))
         return "unreachable"
+    outages.channel_layer.succeeded()
     return "ok"
 
 

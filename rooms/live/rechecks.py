@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 
 from rooms import access
+from rooms.access import locks
 from rooms.conf import setting
 from rooms.db.pool import in_database
 from rooms.live.hub import hub
@@ -45,6 +46,20 @@ async def _recheck_people() -> None:
             has_changed = stream.many_rooms and stream.room_ids != allowed
             if has_changed or not stream.room_ids <= allowed:
                 stream.end()
+    await _recheck_roles()
+
+
+async def _recheck_roles() -> None:
+    """Reload the pages of people whose roles have changed: their cards show what they may do."""
+    streams = [stream for stream in hub.streams if not stream.is_ending]
+    standings = {stream.user_id: stream.standing for stream in streams if stream.standing}
+    if not standings:
+        return
+    outdated = await in_database(locks.outdated, standings)
+    for stream in streams:
+        # The person may have another stream that is newer than the change.
+        if stream.user_id in outdated and stream.standing == standings[stream.user_id]:
+            stream.reload()
 
 
 async def readmit_due() -> None:

@@ -96,6 +96,12 @@ class PageStream(LiveConsumer):
             self.abort()
         self.wake()
 
+    def reload(self) -> None:
+        """Let the page load itself again, with a new stream."""
+        frame = events.reload_frame()
+        self.push([frame], frame.encode(*self.kind[:2], many_rooms=self.many_rooms))
+        self.end()
+
     def on_due(self) -> None:
         self.due += COMMENT_SECONDS
         self.push([], KEEP_ALIVE)

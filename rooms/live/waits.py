@@ -7,13 +7,12 @@ import asyncio
 import json
 import math
 
-from django.utils import timezone
-
 from rooms import access, lifecycle, serializers, timeline
 from rooms.api.grants import ListenGrant, WaitGrant
 from rooms.api.messages import messages_page
 from rooms.contract import problems
 from rooms.contract.limits import PAGE_LIMIT
+from rooms.db import timezone
 from rooms.db.pool import in_database
 from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
 from rooms.live.events import encode_event

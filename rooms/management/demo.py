@@ -13,12 +13,12 @@ from random import Random
 from typing import Any
 
 from django.db import connections
-from django.utils import timezone
 
 from rooms import audit, lifecycle
 from rooms.audit import Action, actor_of
 from rooms.contract import ids
 from rooms.contract.colors import color_of
+from rooms.db import timezone
 from rooms.db.transactions import alias, writing
 from rooms.management import demo_texts as texts
 from rooms.management.demo_cast import Person, about, agents_of, asked, people_of

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from rooms.db import timezone
 from rooms.models import Notice, Question
 from rooms.models.notifications import OFF
 from rooms.notifications.channels.channel import NO_RECEIVER, Channel, PersonalChannel

@@ -27,9 +27,9 @@ from typing import Any
 
 from django.db import connections
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 from django.utils.translation import override
 
+from rooms.db import timezone
 from rooms.db.pool import WIRE_LANGUAGE
 from rooms.db.transactions import alias, writing
 from rooms.models import Notice
@@ -92,7 +92,7 @@ def claim(limit: int, in_flight: Collection[Delivery] = ()) -> list[Delivery]:
 def _claim_batch(limit: int, in_flight: Collection[Delivery]) -> tuple[list[Delivery], bool]:
     """Deliveries from one batch of due notices, and whether it was the last batch."""
     with writing():
-        due = list(_locked(_due(in_flight))[:CLAIM_BATCH])
+        due = list(_locked(_due(in_flight)))
         claimed = _select(due, limit, in_flight)
         lease = {"leased_until": timezone.now() + LEASE, "attempts": F("attempts") + 1}
         Notice.objects.filter(pk__in=[notice.pk for notice in claimed]).update(**lease)
@@ -136,11 +136,18 @@ def _host(notice: Notice) -> Q:
 
 
 def _locked(due: QuerySet[Notice]) -> QuerySet[Notice]:
-    """These notices, locked and with related rows; skips those that another process is claiming."""
+    """The first batch of these, locked and with related rows; skips what another process is claiming."""
     related = [name for channel in CHANNELS.values() for name in channel.related]
-    due = due.select_related("question__room", "question__answer", "user", *related)
-    if connections[alias()].features.has_select_for_update_skip_locked:
-        return due.select_for_update(of=("self",), skip_locked=True)
+    features = connections[alias()].features
+    skip_locked = features.has_select_for_update_skip_locked
+    if features.has_select_for_update and not features.has_select_for_update_of:
+        # MariaDB locks the rows of all tables in the query: so the notices alone, and again only what is due.
+        found = list(due.values_list("pk", flat=True)[:CLAIM_BATCH])
+        mine = Notice.objects.due().filter(pk__in=found).select_for_update(skip_locked=skip_locked)
+        due = due.filter(pk__in=list(mine.values_list("pk", flat=True)))
+    due = due.select_related("question__room", "question__answer", "user", *related)[:CLAIM_BATCH]
+    if features.has_select_for_update_of:
+        return due.select_for_update(of=("self",), skip_locked=skip_locked)
     return due  # SQLite: the transaction locks the whole database
 
 

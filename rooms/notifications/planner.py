@@ -16,12 +16,13 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.db import DatabaseError
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from rooms import membership
+from rooms.db import timezone
 from rooms.db.compiled import Select
 from rooms.lifecycle import may_decide
-from rooms.models import Membership, Notice, Question, Room
+from rooms.models import Notice, Question, Room
 from rooms.models.notifications import OFF
 from rooms.notifications.channels.channel import People, Recipient
 from rooms.notifications.channels.registry import CHANNELS, personal_channels
@@ -150,7 +151,7 @@ def _users_who_may_want(room: Any) -> "QuerySet[Any]":
 
 def _members(room: Any) -> Q:
     """Avoids loading people outside of the room; `rules_for` decides exactly who may see it."""
-    members = Q(pk__in=Membership.objects.filter(room=room).values("user"))
+    members = membership.members_of(room)
     try:
         get_user_model()._meta.get_field("is_superuser")
     except FieldDoesNotExist:  # a user model of the portal's own

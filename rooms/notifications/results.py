@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F
-from django.utils import timezone
 
+from rooms.db import timezone
 from rooms.db.transactions import writing
 from rooms.models import Notice
 from rooms.models.notifications import ERROR_LENGTH, Receiver

@@ -9,8 +9,7 @@ from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from django.utils import timezone
-
+from rooms.db import timezone
 from rooms.db.transactions import writing
 from rooms.lifecycle import Person
 from rooms.models import Notice, NoticePreferences, NoticeRule, Preferences, Presence, Room

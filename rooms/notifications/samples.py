@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from rooms.access import rate_limits
+from rooms.db import timezone
 from rooms.models import Notice
 from rooms.notifications import outbox
 from rooms.notifications.channels.push import DEVICES_PER_PERSON

@@ -5,10 +5,10 @@ from datetime import time
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from django.utils import timezone
 from django.utils.translation import get_language, gettext, ngettext
 
 from rooms.access import rate_limits
+from rooms.db import timezone
 from rooms.db.transactions import writing
 from rooms.models import Notice, NoticePreferences, NoticeRule, PushSubscription, Room
 from rooms.models.notifications import AT_ONCE, OFF

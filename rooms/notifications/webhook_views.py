@@ -6,7 +6,6 @@ from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from rooms import access
 from rooms.access import rate_limits
 from rooms.conf import setting
+from rooms.db import timezone
 from rooms.models import Notice, Room, Webhook
 from rooms.notifications import safe_http, samples, webhooks
 from rooms.notifications.channels import webhook as channel
@@ -82,7 +82,7 @@ def try_out(request: HttpRequest, room: str) -> HttpResponse:
     tried = samples.queue([recipient.notice(Notice.Kind.TEST, None, timezone.now())])
     if is_htmx(request):
         return samples.part(request, tried)
-    page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#webhook-{webhook.pk}"
+    page = f"{reverse('ask_bridge:webhooks', args=(room,))}?{tried['query']}#ab-webhook-{webhook.pk}"
     return HttpResponseRedirect(page, status=303)
 
 

@@ -1,5 +1,6 @@
-"""The Connect page: agent keys, blocks to paste for every kind of agent, and a test question."""
+"""The Connect page: agent keys, blocks to paste for every client, a checklist, and a test question."""
 
+import json
 from datetime import timedelta
 from functools import cache
 from hashlib import sha256
@@ -11,20 +12,22 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from bridge_client.archive import archive
 from rooms import access, lifecycle
 from rooms.access import rate_limits
 from rooms.contract.forms import KeyForm, read_key
-from rooms.contract.payload import parse_ask
+from rooms.db import timezone
 from rooms.models import CLOSE_AFTER_CHOICES, AgentKey, Room
+from rooms.pages import sample_question
+from rooms.pages.first_steps import FirstSteps
 from rooms.web import base_context, form, page, retry_later, too_many_in_words
 
-# A test question is answered within minutes; after that it must not stay among the open ones.
-TEST_QUESTION_SECONDS = 15 * 60
+# The tabs of the page, in their order; the first one is open unless the address or the form names another.
+CLIENTS = ("http", "command", "sdk", "mcp", "cli", "curl")
 
 
 class ClosingForm(forms.Form):
@@ -101,7 +104,7 @@ def close_questions_after(request: HttpRequest, room: str) -> HttpResponse:
         return _connect_page(request, own_room, closing=form, status=422)
     lifecycle.close_questions_after(own_room, form.cleaned_data["close_after_seconds"], by=request.user)
     address = reverse("ask_bridge:connect", args=(own_room.slug,))
-    return HttpResponseRedirect(f"{address}?saved=closing#closing", status=303)
+    return HttpResponseRedirect(f"{address}?saved=closing#ab-closing", status=303)
 
 
 def _own_key(request: HttpRequest, room: Room) -> AgentKey:
@@ -119,6 +122,7 @@ def _connect_page(
     *,
     form: KeyForm | None = None,
     closing: ClosingForm | None = None,
+    test_error: str = "",
     status: int = 200,
 ) -> HttpResponse:
     # A new key is shown in this reply and never again: it is stored nowhere, not even in the session.
@@ -131,6 +135,10 @@ def _connect_page(
         "key": key,
         "key_text": key_text,
         "blocks": _blocks(request, room, key_text),
+        "client": _client(request),
+        "first_steps": FirstSteps(room, key or _key_to_follow(request, room)),
+        "test_error": test_error,
+        "test_question": json.dumps(sample_question.body(request.user, room)),
     }
     if context["may_manage"]:
         shown = "" if room.close_after_seconds is None else str(room.close_after_seconds)
@@ -145,30 +153,57 @@ def _connect_page(
 @page
 @require_safe
 def keys(request: HttpRequest, room: str) -> HttpResponse:
-    """The table of keys, polled by the page until each key has been used."""
+    """The table of keys, which the page loads again when a step of the checklist is done."""
     own_room = access.room_for(request.user, room)
     shown = _keys(own_room) if access.may_manage(request.user, own_room) else {}
     return render(request, "ask_bridge/_keys.html", {"room": own_room, **shown})
 
 
+@page
+@require_safe
+def steps(request: HttpRequest, room: str) -> HttpResponse:
+    """The checklist of a key, polled by the page until it is complete; 204 while nothing is new."""
+    own_room = access.room_for(request.user, room)
+    first_steps = FirstSteps(own_room, _key_to_follow(request, own_room))
+    if request.GET.get("done") == str(first_steps.done):
+        return HttpResponse(status=204)
+    shown = {"room": own_room, "first_steps": first_steps, "may_manage": _may_manage(request, own_room)}
+    response = render(request, "ask_bridge/_first_steps.html", shown)
+    response["HX-Trigger"] = "ab-step-done"  # the table of keys loads itself again
+    return response
+
+
+def _key_to_follow(request: HttpRequest, room: Room) -> AgentKey | None:
+    """The key that a manager names in the address, else the newest one that works."""
+    keys = room.keys.usable().select_related("room")
+    named = keys.filter(lookup=request.GET.get("key", "")) if _may_manage(request, room) else keys.none()
+    return named.first() or keys.first()
+
+
+def _may_manage(request: HttpRequest, room: Room) -> bool:
+    return access.may_manage(request.user, room)
+
+
+def _client(request: HttpRequest) -> str:
+    """The client whose tab is open."""
+    named = request.POST.get("client") or request.GET.get("client")
+    return named if named in CLIENTS else CLIENTS[0]
+
+
+@sensitive_post_parameters("agent_key")
 @form
 def send_test_question(request: HttpRequest, room: str) -> HttpResponse:
-    """Ask a test question without an agent, in the language of the sender."""
+    """Ask a test question with the key of the form, or without one; then show its card."""
     own_room = access.room_for(request.user, room)
-    names = {"name": request.user.get_username(), "room": own_room.name}
-    asked = parse_ask(
-        {
-            "agent": {"name": gettext("test question"), "color": "teal"},
-            "question": gettext("Do you see this card?"),
-            "header": gettext("Test"),
-            "options": [gettext("Yes, and I clicked it"), gettext("Yes, but I would like another colour")],
-            "context": {"text": gettext("%(name)s is testing %(room)s.") % names},
-            "timeout_seconds": TEST_QUESTION_SECONDS,
-        }
-    )
-    rate_limits.check_asks(None)
-    question, _ = lifecycle.ask(own_room, None, asked, by=request.user)
-    return redirect("ask_bridge:question", own_room.slug, question.pk)
+    try:
+        question = sample_question.ask(request.user, own_room, request.POST.get("agent_key", "").strip())
+    except (access.BadKey, access.Missing):
+        refused = gettext("This key does not work in this room. It may be mistyped, revoked or expired.")
+    except access.MissingScope:
+        refused = gettext("This key may not ask questions: it was created only to answer for people.")
+    else:
+        return redirect("ask_bridge:question", own_room.slug, question.pk)
+    return _connect_page(request, own_room, test_error=refused, status=422)
 
 
 @login_not_required
@@ -189,13 +224,8 @@ def _archive_hash() -> str:
 
 
 def _keys(room: Room) -> dict[str, Any]:
-    """The room's keys, and whether one of them has not been used yet."""
-    keys = list(room.keys.all())
-    return {
-        "keys": keys,
-        "last_day": timezone.now() + access.OVERLAP,
-        "awaits_call": any(not key.last_used_at and key.is_alive for key in keys),
-    }
+    """The room's keys, and how long a replaced one works."""
+    return {"keys": list(room.keys.all()), "last_day": timezone.now() + access.OVERLAP}
 
 
 def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:
@@ -215,5 +245,5 @@ def _blocks(request: HttpRequest, room: Room, key_text: str) -> dict[str, str]:
     }
     return {
         name: render_to_string(f"ask_bridge/connect/{name}.txt", context).strip()
-        for name in ("http", "command", "checksum", "sdk", "mcp", "curl")
+        for name in (*CLIENTS, "checksum")
     }

@@ -31,5 +31,9 @@ def open_cards(request: HttpRequest, questions: QuestionQuerySet, standing: lock
 
 def number_in(request: HttpRequest, name: str) -> int | None:
     """A query parameter as a number; None if it is missing or not a number."""
-    text = request.GET.get(name, "")
+    return number(request.GET.get(name, ""))
+
+
+def number(text: str) -> int | None:
+    """A text as a number; None if it is not one."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

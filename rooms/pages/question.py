@@ -2,23 +2,32 @@
 
 from collections.abc import Sequence
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from rooms import access, lifecycle
+from rooms import access, lifecycle, timeline
 from rooms.access import locks, rate_limits
+from rooms.contract import ids
 from rooms.contract.choices import check_reply
-from rooms.contract.forms import Draft, SkipForm, as_choices, other_field, read_drafts, read_reply
+from rooms.contract.forms import (
+    Draft,
+    SkipForm,
+    as_choices,
+    choice_field,
+    other_field,
+    read_drafts,
+    read_reply,
+)
 from rooms.contract.prompts import parse_prompts
 from rooms.contract.types import FieldError, InvalidPayload
-from rooms.history import views as history_views
 from rooms.live.hub import hub
-from rooms.models import Answer, Question
-from rooms.rendering import cards, markup
+from rooms.models import Answer, Question, Room
+from rooms.pages.way_back import way_back, with_way_back
+from rooms.people import preferences
+from rooms.rendering import cards
 from rooms.rendering.record import Record
 from rooms.web import base_context, errors_response, form, is_htmx, page
 
@@ -26,22 +35,41 @@ from rooms.web import base_context, errors_response, form, is_htmx, page
 @page
 @require_safe
 def question(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
-    asked = access.question_for(request.user, room, question_id)
-    lock = locks.lock_on(asked, locks.standing_of(request.user, [asked.room]))
-    card = cards.card_of(asked, request.user.pk, lock)
-    return _question_page(request, asked, cards.render_whole(card, get_token(request)))
+    try:
+        asked = access.question_for(request.user, room, question_id)
+    except Http404:
+        own_room = access.room_for(request.user, room)
+        if not _may_have_been_removed(own_room, question_id):
+            raise
+        return _removed_page(request, own_room)
+    standing = locks.standing_of(request.user, [asked.room])
+    may_write = locks.may_write(asked.room_id, standing)
+    card = cards.card_of(asked, request.user.pk, locks.lock_on(asked, standing), may_write=may_write)
+    html = cards.render_whole(card, get_token(request), timeline.corrections_of([asked])[asked.pk])
+    return _question_page(request, asked, html)
+
+
+def _may_have_been_removed(room: Room, question_id: str) -> bool:
+    """Whether it would be so old that the room no longer keeps it; for every id, so it reveals nothing."""
+    asked_at = ids.moment_of(question_id)
+    return asked_at is not None and room.removed_until is not None and asked_at <= room.removed_until
+
+
+def _removed_page(request: HttpRequest, room: Room) -> HttpResponse:
+    """The page of a link, for example in an old e-mail, to a question that was removed for its age."""
+    context = {**base_context(request, room=room), "days": lifecycle.kept_days(room)}
+    return render(request, "ask_bridge/question_removed.html", context, status=410)
 
 
 def _question_page(request: HttpRequest, asked: Question, card: str, status: int = 200) -> HttpResponse:
     address = reverse("ask_bridge:question", args=(asked.room.slug, asked.pk))
-    # Set by links in the history: the search to go back to.
-    found_by = request.GET.get("search")
     context = {
         **base_context(request, room=asked.room),
         "card": card,
         "record": Record(cards.card_of(asked, request.user.pk)),
         "address": f"{address}?{request.GET.urlencode()}" if request.GET else address,
-        "search_address": None if found_by is None else history_views.search_address(found_by, asked.pk),
+        "link": request.build_absolute_uri(address),
+        "back": way_back(request, asked),
     }
     return render(request, "ask_bridge/question_detail.html", context, status=status)
 
@@ -52,15 +80,18 @@ def answer(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     access.check_may_answer(request.user, asked.room)
     prompts = parse_prompts(asked.prompts)
     drafts = read_drafts(prompts, request.POST)
-    rate_limits.check_answers(request.user, asked)
+    undo_seconds = preferences.undo_seconds_of(request.user)
+    rate_limits.check_answers(request.user, asked, undo_seconds)
     try:
         choices = as_choices(prompts, drafts)
-        settled = lifecycle.answer(asked, choices, via=Answer.Via.WEB, user=request.user)
+        settled = lifecycle.answer(
+            asked, choices, via=Answer.Via.WEB, user=request.user, undo_seconds=undo_seconds
+        )
     except InvalidPayload as problem:
         return _not_sent(request, asked, problem, drafts)
     except lifecycle.AlreadySettled as late:
         if lifecycle.is_own_answer(late.question, request.user, choices):
-            return _decided(request, late.question)
+            return _decided(request, late.question, is_repeated=True)
         return _too_late(request, late.question, drafts)
     return _decided(request, settled)
 
@@ -76,7 +107,7 @@ def skip(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
         settled = lifecycle.decline(asked, request.user, reason)
     except lifecycle.AlreadySettled as late:
         if lifecycle.is_own_refusal(late.question, request.user, reason):
-            return _decided(request, late.question)
+            return _decided(request, late.question, is_repeated=True)
         return _too_late(request, late.question, words=reason)
     return _decided(request, settled)
 
@@ -93,7 +124,7 @@ def ask_back(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
         return _not_sent(request, asked, problem, words=reply)
     except lifecycle.AlreadySettled as late:
         if lifecycle.is_own_refusal(late.question, request.user, check_reply(reply), asks_back=True):
-            return _decided(request, late.question)
+            return _decided(request, late.question, is_repeated=True)
         return _too_late(request, late.question, words=reply)
     return _decided(request, settled)
 
@@ -121,15 +152,18 @@ def answering(request: HttpRequest, room: str, question_id: str) -> HttpResponse
     return HttpResponse(status=204)
 
 
-def _decided(request: HttpRequest, question: Question) -> HttpResponse:
-    """The card after a decision: settled, or still open because votes are missing or it can be undone."""
+def _decided(request: HttpRequest, question: Question, *, is_repeated: bool = False) -> HttpResponse:
+    """The card after a decision: settled, or still open because votes are missing or it can be undone.
+
+    Only a form that is sent again can find corrections of its decision.
+    """
     if not question.is_open:
         hub.yield_to_agents(question)
     if is_htmx(request):
-        return HttpResponse(cards.render_card(question, request.user.pk))
-    response = redirect("ask_bridge:question", question.room.slug, question.pk)
-    response.status_code = 303
-    return response
+        corrections = timeline.corrections_of([question])[question.pk] if is_repeated else ()
+        return HttpResponse(cards.render_card(question, request.user.pk, corrections=corrections))
+    address = reverse("ask_bridge:question", args=(question.room.slug, question.pk))
+    return HttpResponseRedirect(with_way_back(request, address), status=303)
 
 
 def _not_sent(
@@ -142,30 +176,34 @@ def _not_sent(
     """Show the errors and keep the input."""
     if not asked.is_open or asked.is_held:
         return _too_late(request, asked, drafts, words)
-    # Errors of a text field are shown beside it, all others above the button.
-    fields = {other_field(index) for index in range(len(asked.prompts))}
-    at_fields = {error.field: error.message for error in problem.errors if error.field in fields}
-    texts = [_in_words(error, asked) for error in problem.errors if error.field not in fields]
+    # Errors of a prompt are shown at it, all others above the button.
+    places = [_field_of(error, asked) for error in problem.errors]
+    at_fields = {place: error.message for place, error in zip(places, problem.errors, strict=True) if place}
+    texts = [error.message for place, error in zip(places, problem.errors, strict=True) if not place]
     if is_htmx(request):
-        return errors_response(asked.pk, cards.render_errors(asked, texts, at_fields), status=422)
+        return errors_response(cards.render_errors(asked, texts, at_fields), status=422)
     card = cards.render_draft(asked, texts, get_token(request), drafts, words, field_errors=at_fields)
     return _question_page(request, asked, card, status=422)
 
 
-def _in_words(error: FieldError, asked: Question) -> str:
-    """The error message, with the name of the prompt if there are several."""
-    for prompt in asked.prompts if len(asked.prompts) > 1 else ():
-        if prompt["question"] in error.field:
-            named = {"prompt": markup.plain(prompt["header"] or prompt["question"]), "problem": error.message}
-            return gettext("%(prompt)s: %(problem)s") % named
-    return error.message
+def _field_of(error: FieldError, asked: Question) -> str:
+    """The field of the form that the error is about; empty if it is about none."""
+    for index, prompt in enumerate(asked.prompts):
+        if error.field == f'answers["{prompt["question"]}"]':
+            return choice_field(index)
+        if error.field == other_field(index):
+            return other_field(index)
+    return ""
 
 
 def _too_late(
     request: HttpRequest, settled: Question, drafts: Sequence[Draft] = (), words: str | None = None
 ) -> HttpResponse:
     """Show who decided what, and keep the input of this person."""
-    card = cards.render_lost(settled, request.user.pk, drafts, words, get_token(request))
+    corrections = timeline.corrections_of([settled])[settled.pk]
+    card = cards.render_lost(
+        settled, request.user.pk, drafts, words, get_token(request), corrections=corrections
+    )
     if is_htmx(request):
         return HttpResponse(card, status=409)
     return _question_page(request, settled, card, status=409)

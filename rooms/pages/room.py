@@ -1,10 +1,11 @@
 """The page of a room: its open cards, its timeline and the composer for messages to its agents."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -14,12 +15,14 @@ from rooms.contract import ids
 from rooms.contract.forms import MessageForm, read_nonce
 from rooms.models import Message, Question, Room
 from rooms.pages.open_cards import number_in, open_cards
-from rooms.people import presence
+from rooms.people import agents, presence
 from rooms.rendering import cards
 from rooms.web import base_context, form, is_htmx, page, retry_later, too_many_in_words
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30
+# With more open questions the first is a card, and the others are rows that open.
+ROWS_FROM = 3
 # The newest keys; all of them are on the Connect page.
 AGENTS_SHOWN = 8
 
@@ -35,7 +38,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     entries, next_before = timeline.page_before(own_room, before, rendered, ENTRIES_PER_PAGE)
     context = {
         "room": own_room,
-        "groups": _entry_groups(request, entries),
+        "groups": _entry_groups(request, own_room, entries),
         "next_before": next_before,
         "rendered": rendered,
     }
@@ -47,13 +50,23 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "attended_count": base["attended_counts"][own_room.pk],
         **open_cards(request, open_questions.none() if before else open_questions, base["standing"]),
         "is_past": bool(before),
+        "rows_from": ROWS_FROM,
         "people": _people_here(request, own_room),
+        "connected": agents.connected_in([own_room])[own_room.pk],
         "agents": own_room.keys.usable()[:AGENTS_SHOWN],
         "managers": access.manager_names(own_room),
+        "may_manage": access.may_manage(request.user, own_room),
         "nonce": ids.new_nonce(),
-        "sent": _sent_message(request, own_room),
     }
+    if context["agents"] and not (context["cards"] or entries or before):
+        context["first_question"] = _first_question(request, own_room)
     return render(request, "ask_bridge/room_detail.html", context)
+
+
+def _first_question(request: HttpRequest, room: Room) -> str:
+    """The command that the first start prints, for this room."""
+    address = request.build_absolute_uri(reverse("ask_bridge:api-questions", args=(room.slug,)))
+    return render_to_string("ask_bridge/connect/curl.txt", {"ask_address": address, "key": "$KEY"}).strip()
 
 
 @form
@@ -72,40 +85,47 @@ def post_message(request: HttpRequest, room: str) -> HttpResponse:
             raise
         form.add_error("content", f"{too_many_in_words(over)}.")
         # Keep the nonce, so that sending again does not make a second message.
-        composer = {"room": own_room, "form": form, "nonce": read_nonce(request.POST)}
+        composer = _composer(own_room, form, read_nonce(request.POST))
         return retry_later(render(request, "ask_bridge/_composer.html", composer, status=429), over)
     if is_htmx(request):
-        # The message itself arrives over the stream, also for its author.
-        composer = {
-            "room": own_room,
-            "form": form,
-            "nonce": ids.new_nonce(),
-            "sent": sent,
-            "is_swapped": True,
-        }
+        composer = _composer(own_room, form, ids.new_nonce(), sent)
         return render(request, "ask_bridge/_composer.html", composer)
     address = reverse("ask_bridge:room", args=(own_room.slug,))
-    return redirect(f"{address}?{urlencode({'sent': sent.pk})}" if sent else address)
+    # The page shows the message below the composer.
+    return redirect(f"{address}#message-{sent.pk}" if sent else address)
 
 
-def _sent_message(request: HttpRequest, room: Room) -> Message | None:
-    """The person's own message that a page without JavaScript confirms: `?sent=m_…`."""
-    sent = request.GET.get("sent", "")
-    own = Message.objects.filter(room=room, user=request.user.pk)
-    return own.filter(pk=sent).first() if ids.is_message_id(sent) else None
+def _composer(room: Room, form: MessageForm, nonce: str, sent: Message | None = None) -> dict[str, Any]:
+    """Template context of the composer, and of the message that was sent with it."""
+    return {
+        "room": room,
+        "form": form,
+        "nonce": nonce,
+        "connected": agents.connected_in([room])[room.pk],
+        "sent": sent and cards.render_message(sent),
+        "sent_text": sent and sent.content,
+    }
 
 
-def _people_here(request: HttpRequest, room: Room) -> list[str]:
-    """Names of the people of this room who have a page open, including this viewer."""
-    return sorted({*presence.people_in([room])[room.pk], lifecycle.name_of(request.user)})
+def _people_here(request: HttpRequest, room: Room) -> list[presence.PersonHere]:
+    """The people of this room who have a page open, including this viewer."""
+    viewer = presence.PersonHere(lifecycle.name_of(request.user), request.user.pk)
+    return sorted({*presence.people_in([room])[room.pk], viewer})
 
 
-def _entry_groups(request: HttpRequest, entries: list[Question | Message]) -> list[dict[str, Any]]:
+def _entry_groups(
+    request: HttpRequest, room: Room, entries: list[Question | Message]
+) -> list[dict[str, Any]]:
     """Cards and messages rendered one by one, neighbouring log lines as one group."""
     groups = []
+    token = get_token(request)
+    may_write = access.may_answer(request.user, room)
+    corrections = timeline.corrections_of([entry for entry in entries if isinstance(entry, Question)])
     for group in timeline.in_groups(entries):
         rendered = [
-            cards.render_card(entry, request.user.pk)
+            cards.render_card(
+                entry, request.user.pk, token, may_write=may_write, corrections=corrections[entry.pk]
+            )
             if isinstance(entry, Question)
             else cards.render_message(entry)
             for entry in group

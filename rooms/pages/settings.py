@@ -27,25 +27,29 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     filled = settings_form.read(request, rooms) if "notices" in request.POST else None
     if filled and filled.errors:
         return _page(request, rooms, status=422, filled=filled, **_as_filled_in(request))
-    preferences.save(
-        request.user, **_switches(request), rooms=rooms, muted_slugs=request.POST.getlist("muted")
-    )
+    preferences.save(request.user, **_chosen(request), rooms=rooms, muted_slugs=request.POST.getlist("muted"))
     if filled:
         settings_form.save(filled)
     # The fragment makes the browser scroll to the button that was pressed, at the end of a long page.
-    response = _see_other(f"{reverse('ask_bridge:settings')}?saved=1#saved")
+    response = _see_other(f"{reverse('ask_bridge:settings')}?saved=1#ab-saved")
     _keep_language(request, response)
     return response
 
 
-def _switches(request: HttpRequest) -> dict[str, bool]:
-    return {name: name in request.POST for name in ("always_submit", "keyboard", "notify")}
+def _chosen(request: HttpRequest) -> dict[str, Any]:
+    switches = {name: name in request.POST for name in ("always_submit", "one_tap", "keyboard", "notify")}
+    theme = request.POST.get("theme")
+    return {
+        **switches,
+        "theme": theme if theme in Preferences.Theme.values else Preferences.Theme.SYSTEM,
+        "undo_seconds": preferences.read_undo_seconds(request.POST.get("undo_seconds", "")),
+    }
 
 
 def _as_filled_in(request: HttpRequest) -> dict[str, Any]:
     """The input of a form that could not be saved, without the notification settings."""
     return {
-        "preferences": Preferences(pk=request.user.pk, **_switches(request)),
+        "preferences": Preferences(pk=request.user.pk, **_chosen(request)),
         "muted_slugs": request.POST.getlist("muted"),
         "language": request.POST.get("language", ""),
     }
@@ -62,6 +66,7 @@ def _page(
     saved = {
         **base,
         "page": "settings",
+        "undo_windows": preferences.UNDO_SECONDS,
         "languages": _languages(),
         "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
         "muted_slugs": [link["room"].slug for link in base["room_links"] if link["is_muted"]],
@@ -76,7 +81,7 @@ def devices(request: HttpRequest) -> HttpResponse:
     problem = settings_form.change_devices(request)
     if problem:
         return _page(request, list(access.visible_rooms(request.user)), status=422, device_problem=problem)
-    return _see_other(f"{reverse('ask_bridge:settings')}#settings-devices")
+    return _see_other(f"{reverse('ask_bridge:settings')}#ab-settings-devices")
 
 
 @form
@@ -91,7 +96,7 @@ def try_out(request: HttpRequest) -> HttpResponse:
     if is_htmx(request):
         return samples.part(request, tried)
     if "query" in tried:
-        return _see_other(f"{reverse('ask_bridge:settings')}?{tried['query']}#settings-notices")
+        return _see_other(f"{reverse('ask_bridge:settings')}?{tried['query']}#ab-settings-notices")
     return _page(request, list(access.visible_rooms(request.user)), tried=tried)
 
 

@@ -6,14 +6,17 @@ present until their leases end.
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
-from django.utils import timezone
+from django.db import connections
 
-from rooms.db.transactions import writing
+from rooms import membership
+from rooms.db import timezone
+from rooms.db.transactions import alias, writing
 from rooms.lifecycle import name_of
-from rooms.models import Membership, Presence, Room
+from rooms.models import Presence, Room
+from rooms.people import agents
 from rooms.permissions import Permissions, permissions
 
 # How long a person counts as present after the last renewal; a reload must not flicker.
@@ -23,22 +26,32 @@ PRESENT_SECONDS = 15
 def renew(user_ids: Collection[Any]) -> None:
     """These people have a page open."""
     until = timezone.now() + timedelta(seconds=PRESENT_SECONDS)
+    # MariaDB compares all unique fields, and cannot be told which.
+    can_name_fields = connections[alias()].features.supports_update_conflicts_with_target
     with writing():
         Presence.objects.bulk_create(
-            [Presence(user_id=user_id, until=until) for user_id in user_ids],
+            # In one order: another process may renew some of the same people.
+            [Presence(user_id=user_id, until=until) for user_id in sorted(user_ids)],
             update_conflicts=True,
-            unique_fields=["user"],
+            unique_fields=["user"] if can_name_fields else None,
             update_fields=["until"],
         )
 
 
-def people_in(rooms: Collection[Room]) -> dict[int, list[str]]:
-    """For each of these rooms the names of the people who have a page open and may see the room."""
+class PersonHere(NamedTuple):
+    """A person who has a page open."""
+
+    name: str
+    user_id: Any
+
+
+def people_in(rooms: Collection[Room]) -> dict[int, list[PersonHere]]:
+    """For each of these rooms the people who have a page open and may see the room, by name."""
     present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
     people = {user.pk: user for user in present if user.is_active}
-    names = {user_id: name_of(user) for user_id, user in people.items()}
+    shown = {user_id: PersonHere(name_of(user), user_id) for user_id, user in people.items()}
     found = insiders(rooms, people)
-    return {room_id: sorted(names[user_id] for user_id in inside) for room_id, inside in found.items()}
+    return {room_id: sorted(shown[user_id] for user_id in inside) for room_id, inside in found.items()}
 
 
 def insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
@@ -48,11 +61,10 @@ def insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[A
 
 
 def _insiders(rooms: Collection[Room], people: dict[Any, Any]) -> dict[int, set[Any]]:
-    """Who may see each room by the default rules, in one query."""
+    """Who may see each room by the default rules, in a few queries."""
     superusers = {user_id for user_id, user in people.items() if getattr(user, "is_superuser", False)}
     insiders = {room.pk: set(people) if room.is_open else set(superusers) for room in rooms}
-    members = Membership.objects.filter(user__in=people, room__in=rooms)
-    for room_id, user_id in members.values_list("room_id", "user_id"):
+    for room_id, user_id in membership.pairs_among(rooms, people):
         insiders[room_id].add(user_id)
     return insiders
 
@@ -67,9 +79,16 @@ def _insiders_by(rules: Permissions, rooms: Collection[Room], people: dict[Any, 
     return insiders
 
 
-def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, list[str]]]:
+class Here(NamedTuple):
+    """Who is present in a room, by name."""
+
+    people: list[PersonHere]
+    agents: list[str]
+
+
+def renew_and_look(user_ids: Collection[Any], room_ids: Collection[int]) -> list[tuple[Room, Here]]:
     """Renew the people of this process, and read who is present in these rooms, in any process."""
     renew(user_ids)
     rooms = list(Room.objects.filter(pk__in=room_ids))
-    people = people_in(rooms)
-    return [(room, people[room.pk]) for room in rooms]
+    people, connected = people_in(rooms), agents.connected_in(rooms)
+    return [(room, Here(people[room.pk], connected[room.pk])) for room in rooms]

@@ -56,7 +56,7 @@ def inline(text: str) -> SafeString:
 def blocks(text: str) -> SafeString:
     """For longer texts: paragraphs, lists, quotes and code as well."""
     if is_too_costly(text):
-        return format_html('<p class="as-written">{}</p>', text)
+        return format_html('<p class="ab-as-written">{}</p>', text)
     return _clean(_parser().render(text), BLOCK_TAGS)
 
 

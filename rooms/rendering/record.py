@@ -24,6 +24,7 @@ class Step:
 @dataclass(frozen=True)
 class CastVote:
     name: str
+    user_id: str
     choice: str
     notes: list[str]
     at: datetime
@@ -39,9 +40,19 @@ class Record:
 
     @property
     def steps(self) -> list[Step]:
-        """Asked, settled, delivered, in this order."""
+        """Asked, waited for, settled, delivered, in this order."""
         question = self.card.question
         steps = [Step(gettext("Asked by %(agent)s") % {"agent": question.agent_name}, question.asked_at)]
+        if question.last_seen_at:
+            steps.append(self._since_the_ask(gettext("Agent last seen waiting"), question.last_seen_at))
+        if question.is_held:
+            decided_at = cast_at(question.decided_by[-1])
+            steps += [
+                self._since_the_ask(self.card.outcome, decided_at),
+                Step(gettext("Not sent to the agent yet")),
+            ]
+        elif not question.settled_at:
+            steps.append(Step(gettext("Not answered yet")))
         if question.settled_at:
             steps.append(self._since_the_ask(self.card.outcome, question.settled_at))
         if question.delivered_at:
@@ -65,6 +76,7 @@ class Record:
         return [
             CastVote(
                 name=voter(vote),
+                user_id=vote["user_id"],
                 choice=in_words(prompts, vote["choices"]),
                 notes=[choice["notes"] for choice in vote["choices"] if choice.get("notes")],
                 at=cast_at(vote),

@@ -1,12 +1,17 @@
 """Template filters and tags."""
 
 from datetime import datetime
+from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.formats import number_format
+from django.utils.html import format_html
 
 from rooms import __version__
-from rooms.rendering import humanize, markup
+from rooms.pages import own_files
+from rooms.profiles import avatar_token, name_of
+from rooms.rendering import humanize, markup, tones
 
 register = template.Library()
 
@@ -17,6 +22,7 @@ register.filter("teaser", markup.teaser)
 register.filter("duration", humanize.duration)
 register.filter("share", humanize.share)
 register.filter("grouped", humanize.count)
+register.filter("tone", tones.tone_of)
 
 
 @register.filter
@@ -36,6 +42,36 @@ def initials(name: str) -> str:
     """The first letters of the first and the last word, as on a name badge."""
     words = name.split()
     return "".join(word[0] for word in (words[:1] + words[1:][-1:])).upper()
+
+
+register.filter("person_name", name_of)
+
+
+@register.simple_tag
+def avatar(name: str, person: Any = None) -> str:
+    """The initials, below the picture of the person with this primary key where the portal has pictures.
+
+    The picture hides the initials once it is there: without one, or if the policy of the portal refuses its
+    address, they stay. A card is rendered for many viewers, so the address is looked up later: by `avatar`.
+    """
+    return _avatar("ab-avatar", name, avatar_token(person))
+
+
+@register.simple_tag
+def portrait(name: str, person: Any = None) -> str:
+    """The same, small, beside the name of a person; nothing where the portal has no pictures."""
+    token = avatar_token(person)
+    return _avatar("ab-avatar ab-portrait", name, token) if token else ""
+
+
+def _avatar(css_class: str, name: str, token: str) -> str:
+    address = reverse("ask_bridge:avatar", args=(token,)) if token else ""
+    picture = format_html('<img src="{}" alt="" loading="lazy">', address) if token else ""
+    return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, initials(name), picture)
+
+
+# A file that browsers load only from the origin of the page: `{% own_file "icons.svg" %}`.
+register.simple_tag(own_files.address_of, name="own_file")
 
 
 @register.simple_tag

@@ -15,7 +15,7 @@ from django.db.models import F, FilteredRelation, Q
 
 from rooms.db.compiled import Select, Update
 from rooms.db.interpreter import yield_to_clicks
-from rooms.db.transactions import alias, writing
+from rooms.db.transactions import alias, lock_rooms, writing
 from rooms.models import Bookmark, Question, QuestionQuerySet, Room
 
 # Few enough that a click does not wait long for the write lock.
@@ -53,6 +53,7 @@ class RoomChanges:
     def commit(self, up_to: int | None = None, write: Callable[[], None] = lambda: None) -> bool:
         """Move the bookmark and `write` in one transaction; False if another process moved it before."""
         with writing():
+            lock_rooms([self.room.pk])
             moved = MOVE.run(
                 id=self._bookmark_id,
                 read_from=self._read_from,

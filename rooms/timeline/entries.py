@@ -4,11 +4,13 @@ Each has a `position`, the room's revision at which it was created. So a page of
 four short index reads, however long the room's history is.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from rooms.contract import ids
 from rooms.db.compiled import Select
 from rooms.models import Answer, Ending, Message, Question, Room
 
@@ -26,9 +28,11 @@ CHANGED_QUESTIONS = Select(
     )
 )
 NEW_MESSAGES = Select(
-    lambda room, after, until: Message.objects.filter(
-        room=room, position__gt=after, position__lte=until
-    ).order_by("position")[: REPLAY_LIMIT + 1]
+    lambda room, after, until: (
+        Message.objects.with_question()
+        .filter(room=room, position__gt=after, position__lte=until)
+        .order_by("position")[: REPLAY_LIMIT + 1]
+    )
 )
 
 
@@ -43,6 +47,14 @@ class Changes:
     questions: list[Question]
     messages: list[Message]
 
+
+# When an entry of each kind was created: its place in the timeline.
+TIMES: tuple[tuple[type[Entry], str], ...] = (
+    (Question, "asked_at"),
+    (Answer, "answered_at"),
+    (Ending, "ended_at"),
+    (Message, "created_at"),
+)
 
 # The cursor before the first entry, for agents that begin to listen in an empty room.
 START = "start"
@@ -68,8 +80,26 @@ def position_of(room: Room, entry_id: str) -> int:
         model and model.objects.filter(room=room, pk=entry_id).values_list("position", flat=True).first()
     )
     if not position:
+        position = _position_of_removed(room, entry_id) if model else None
+    if position is None:
         raise UnknownEntry(entry_id)
     return position
+
+
+def _position_of_removed(room: Room, entry_id: str) -> int | None:
+    """The position before all entries that are younger than this one, which the room no longer keeps.
+
+    An agent that comes back after a long time continues there. None if it is too young to have been removed.
+    """
+    at = ids.moment_of(entry_id)
+    if at is None or room.removed_until is None or at > room.removed_until:
+        return None
+    firsts = [
+        model.objects.filter(room=room, **{f"{field}__gt": at}).order_by("position").values_list("position")
+        for model, field in TIMES
+    ]
+    positions = [position for first in firsts for (position,) in first[:1]]
+    return min(positions) - 1 if positions else room.revision
 
 
 def entries_after(room: Room, position: int, limit: int) -> list[Entry]:
@@ -103,7 +133,7 @@ def page_before(
     settled = Question.objects.with_answer().filter(**before, settled_position__lte=revision)
     entries: list[Question | Message] = [
         *settled.order_by("-position")[: limit + 1],
-        *Message.objects.filter(**before).order_by("-position")[: limit + 1],
+        *Message.objects.with_question().filter(**before).order_by("-position")[: limit + 1],
     ]
     entries.sort(key=lambda entry: entry.position, reverse=True)
     shown = entries[:limit]
@@ -135,6 +165,16 @@ def changes_after(room: Room, revision: int) -> Changes | None:
         NEW_MESSAGES.all(room=room.pk, after=revision, until=room.revision),
     )
     return changes if len(changes.questions) + len(changes.messages) <= REPLAY_LIMIT else None
+
+
+def corrections_of(questions: Sequence[Question]) -> dict[str, list[Message]]:
+    """The corrections of these questions by question id, oldest first, in one query."""
+    decided = [question.pk for question in questions if not question.is_open or question.is_held]
+    found: dict[str, list[Message]] = defaultdict(list)
+    if decided:
+        for message in Message.objects.filter(question__in=decided).order_by("position"):
+            found[str(message.question_id)].append(message)
+    return found
 
 
 def in_groups(entries: Sequence[Question | Message]) -> list[list[Question | Message]]:

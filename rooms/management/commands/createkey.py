@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
 from rooms import access
 from rooms.contract.scopes import DEFAULT_SCOPES, Scope
+from rooms.db import timezone
 from rooms.models import AgentKey, Room
 
 # Ten years; for longer, create a key without an end.

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from rooms import access, lifecycle
-from rooms.models import Membership, Room
+from rooms import access, lifecycle, membership
+from rooms.models import RESERVED_SLUGS, Membership, Room
 
 
 class Command(BaseCommand):
@@ -30,10 +30,21 @@ class Command(BaseCommand):
             default=[],
             help="user names of the people who may see and answer",
         )
+        parser.add_argument(
+            "--group",
+            metavar="GROUP",
+            nargs="+",
+            action="extend",
+            default=[],
+            help="names of Django groups whose people may see and answer",
+        )
 
-    def handle(self, *, slug: str, name: str, open: bool, member: list[str], **options: Any) -> None:
+    def handle(
+        self, *, slug: str, name: str, open: bool, member: list[str], group: list[str], **options: Any
+    ) -> None:
         """Checks all arguments before it changes anything."""
         _check(slug, name)
+        groups = [_group(one) for one in group]
         try:
             members = access.named_users(member)
         except LookupError as unknown:
@@ -54,6 +65,18 @@ class Command(BaseCommand):
         for user in members:
             is_new = user.pk not in known
             self.stdout.write(f"{user} is {'now' if is_new else 'already'} a member.")
+        for one in groups:
+            is_new = lifecycle.add_group(room, one, Membership.Role.MEMBER)
+            self.stdout.write(f"The group {one} is {'now' if is_new else 'already'} a member.")
+
+
+def _group(name: str) -> Any:
+    if membership.belonging() is None:
+        raise CommandError("The user model has no groups of GROUP_MODEL.")
+    found = membership.group_model()._default_manager.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no group called “{name}”.")
+    return found
 
 
 def _openness(room: Room) -> str:
@@ -68,6 +91,8 @@ def _check(slug: str, name: str) -> None:
             f"“{slug}” cannot be the slug of a room: "
             "it takes 1 to 60 letters, digits, hyphens and underscores."
         ) from problem
+    if slug in RESERVED_SLUGS and not Room.objects.filter(slug=slug).exists():
+        raise CommandError(f"“{slug}” cannot be the slug of a room: another page has its address.")
     longest = Room._meta.get_field("name").max_length or 0
     if len(name) > longest:
         raise CommandError(f"The name may have {longest} characters at most, not {len(name)}.")

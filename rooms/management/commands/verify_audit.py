@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from rooms import audit
 from rooms.audit import Action, is_intact
 from rooms.db.transactions import alias
-from rooms.models import AgentKey, Answer, AuditEntry, Membership, Question, Room
+from rooms.models import AgentKey, Answer, AuditEntry, GroupMembership, Membership, Question, Room
 
 # Rows per query: few enough for any memory, many enough that the number of queries does not matter.
 CHUNK = 500
@@ -22,9 +22,8 @@ CHUNK = 500
 PROGRESS_SECONDS = 5
 
 CHAIN_FIELDS = ("room", "action", "subject", "digest", "previous")
-TURNING = {Action.VOTED, Action.UNDONE, Action.ESCALATED}
-SETTLING = {Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK, Action.EXPIRED, Action.WITHDRAWN}
 MEMBERS = {Action.MEMBER_ADDED, Action.MEMBER_CHANGED}
+DELETING = {Action.QUESTION_DELETED, Action.OLD_REMOVED}
 
 # Yields the findings of one row, given its entries in the order in which they were written.
 Check = Callable[[Any, list[AuditEntry], datetime | None], Iterator[str]]
@@ -57,13 +56,15 @@ class Command(BaseCommand):
 
     def _findings(self) -> Iterator[str]:
         yield from missing_guard()
-        chains = Chains()
+        chains, missing = Chains(), MissingQuestions()
         for chunk in self._chunks("entries", AuditEntry.objects.all()):
             for entry in chunk:
                 if not is_intact(entry):
                     yield f"Entry {entry.pk} ({entry.action} {entry.subject}) is not as it was written."
                 chains.add(entry)
-            yield from missing_questions(chunk)
+            missing.add(chunk)
+            yield from unexplained_redactions(chunk)
+        yield from missing.findings()
         for chain in chains.broken():
             yield from check_chain(chain)
         began = beginning()
@@ -71,6 +72,7 @@ class Command(BaseCommand):
             ("questions", Question.objects.select_related("answer"), "pk", check_question),
             ("keys", AgentKey.objects.all(), "lookup", check_key),
             ("memberships", Membership.objects.select_related("room", "user"), "user_id", check_member),
+            ("groups", GroupMembership.objects.select_related("room", "group"), "audit_subject", check_group),
         ):
             for chunk in self._chunks(name, rows):
                 suspects = [row.pk for row, wrong in findings_of(chunk, subject, check, began) if wrong]
@@ -116,7 +118,7 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
     asked = [entry for entry in entries if entry.action == Action.ASKED]
     if len(asked) != 1 and (asked or not is_older(question.asked_at, began)):
         yield f"Question {question.pk} has {len(asked)} entries that it was asked, not 1."
-    recorded = [(entry.action, entry.actor) for entry in entries if entry.action in SETTLING]
+    recorded = [(entry.action, entry.actor) for entry in entries if entry.action in audit.SETTLING]
     if not recorded and is_older(question.settled_at, began):
         return
     answer = question.answer_or_none
@@ -134,16 +136,13 @@ def check_question(question: Question, entries: list[AuditEntry], began: datetim
 def check_content(question: Question, entries: list[AuditEntry]) -> Iterator[str]:
     """Compare the rows with the digests of their entries; entries from older versions have no digest."""
 
-    def last(actions: set[Action]) -> AuditEntry | None:
-        """The entry that describes the current state."""
-        found = [entry for entry in entries if entry.action in actions and entry.content]
-        return found[-1] if found else None
-
     def differs(entry: AuditEntry | None, content: str) -> bool:
         # A changed entry is reported separately, and proves nothing about the question.
         return entry is not None and not audit.is_content(content, entry.content) and is_intact(entry)
 
-    asked, voted, settled = last({Action.ASKED}), last(TURNING), last(SETTLING)
+    asked, voted, settled = (
+        audit.last_about(entries, actions) for actions in ({Action.ASKED}, audit.TURNING, audit.SETTLING)
+    )
     if differs(asked, audit.asked_content(question)):
         yield f"Question {question.pk} is not as it was asked."
     if differs(voted, audit.voted_content(question)):
@@ -177,32 +176,88 @@ def check_key(key: AgentKey, entries: list[AuditEntry], began: datetime | None) 
 
 
 def check_member(membership: Membership, entries: list[AuditEntry], began: datetime | None) -> Iterator[str]:
-    roles = [
-        entry.details.get("role")
-        for entry in entries
-        if entry.action in MEMBERS and entry.details.get("membership") == membership.pk
-    ]
+    roles = roles_in(entries, "membership", membership.pk)
     if roles[-1:] != [membership.role] and (roles or not is_older(membership.joined_at, began)):
-        user, last = membership.user.get_username(), roles[-1] if roles else "nothing"
-        yield f"{user} is {membership.role} of {membership.room.slug}; the last entry says: {last}."
+        yield from wrong_role(membership.user.get_username(), membership, roles)
+
+
+def check_group(
+    membership: GroupMembership, entries: list[AuditEntry], began: datetime | None
+) -> Iterator[str]:
+    roles = roles_in(entries, "group_membership", membership.pk)
+    if roles[-1:] != [membership.role]:
+        yield from wrong_role(f"The group {membership.group}", membership, roles)
+
+
+def roles_in(entries: list[AuditEntry], name: str, pk: int) -> list[Any]:
+    """The roles that this membership was given, in order."""
+    given = [entry.details for entry in entries if entry.action in MEMBERS]
+    return [details.get("role") for details in given if details.get(name) == pk]
+
+
+def wrong_role(who: str, membership: Membership | GroupMembership, roles: list[Any]) -> Iterator[str]:
+    last = roles[-1] if roles else "nothing"
+    yield f"{who} is {membership.role} of {membership.room.slug}; the last entry says: {last}."
 
 
 def is_older(at: datetime | None, began: datetime | None) -> bool:
     return at is not None and began is not None and at < began
 
 
-def missing_questions(entries: list[AuditEntry]) -> Iterator[str]:
-    """Questions that are missing, although no entry says that they or their room were deleted."""
-    asked = {entry.subject: entry for entry in entries if entry.action == Action.ASKED and entry.content}
-    missing = set(asked) - set(Question.objects.filter(pk__in=asked).values_list("pk", flat=True))
-    if not missing:
+class MissingQuestions:
+    """Finds questions that are missing, although no entry says that they or their room were deleted.
+
+    Entries come in the order of their ids. So only the questions between an ask and the removal of it are in
+    memory, however many were removed over the years.
+    """
+
+    def __init__(self) -> None:
+        # The entry of each question's ask, as long as no later entry explains why the question is missing.
+        self._asked: dict[str, AuditEntry] = {}
+
+    def add(self, entries: list[AuditEntry]) -> None:
+        asked = {entry.subject: entry for entry in entries if entry.action == Action.ASKED and entry.content}
+        existing = Question.objects.filter(pk__in=asked).values_list("pk", flat=True)
+        for pk in set(asked).difference(existing):
+            self._asked[pk] = asked[pk]
+        for entry in entries:
+            self._explain(entry)
+
+    def _explain(self, entry: AuditEntry) -> None:
+        if entry.action in DELETING and is_intact(entry):
+            for pk in deleted_questions(entry):
+                self._asked.pop(pk, None)
+
+    def findings(self) -> Iterator[str]:
+        if not self._asked:
+            return
+        # Clocks of several machines differ: the entry of a deletion may come before that of the ask.
+        chains = {entry.chain for entry in self._asked.values() if entry.chain is not None}
+        for entry in AuditEntry.objects.filter(chain__in=chains, action__in=DELETING).iterator(CHUNK):
+            self._explain(entry)
+        rooms = set(Room.objects.filter(pk__in=chains).values_list("pk", flat=True))
+        for pk, entry in sorted(self._asked.items()):
+            if entry.chain in rooms:
+                yield f"Question {pk} of room {entry.room} is missing; no entry says that it was deleted."
+
+
+def deleted_questions(entry: AuditEntry) -> list[str]:
+    """The ids of the questions that this entry says were deleted."""
+    return entry.details["questions"] if entry.action == Action.OLD_REMOVED else [entry.subject]
+
+
+def unexplained_redactions(entries: list[AuditEntry]) -> Iterator[str]:
+    """Entries without their names, although no entry says that the person was anonymised."""
+    redacted = [entry for entry in entries if entry.redacted_by]
+    if not redacted:
         return
-    deleted = AuditEntry.objects.filter(action=Action.QUESTION_DELETED, subject__in=missing)
-    missing -= {entry.subject for entry in deleted if is_intact(entry)}
-    rooms = set(Room.objects.filter(pk__in={asked[pk].chain for pk in missing}).values_list("pk", flat=True))
-    for pk in sorted(missing):
-        if asked[pk].chain in rooms:
-            yield f"Question {pk} of room {asked[pk].room} is missing; no entry says that it was deleted."
+    reasons = AuditEntry.objects.filter(
+        pk__in={entry.redacted_by for entry in redacted}, action=Action.PERSON_ANONYMISED
+    )
+    known = {entry.pk for entry in reasons if is_intact(entry)}
+    for entry in redacted:
+        if entry.redacted_by not in known:
+            yield f"Entry {entry.pk} ({entry.action} {entry.subject}) lost its names; no entry says why."
 
 
 def covered_since() -> datetime | None:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from email.utils import formataddr, parseaddr
 from functools import partial
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives, get_connection
-from django.core.mail.message import BadHeaderError
+from django.core import mail as django_mail
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.dummy import EmailBackend as DummyBackend
 from django.db.models import Q
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -22,9 +23,7 @@ from rooms.notifications import safe_http
 from rooms.notifications.channels.channel import People, PersonalChannel, Recipient
 from rooms.notifications.content import Content
 
-# The backend that drops all mails: the site's default without EMAIL_URL.
-DUMMY = "django.core.mail.backends.dummy.EmailBackend"
-# For each read from the mail server. Without EMAIL_TIMEOUT Django has no limit.
+# For each read from the mail server. Without a timeout in its settings Django has no limit.
 TIMEOUT_SECONDS = 10
 
 
@@ -65,7 +64,19 @@ def address_of(user: Any) -> str:
 
 def is_configured() -> bool:
     """Whether a mail backend and the origin for links are set."""
-    return settings.EMAIL_BACKEND != DUMMY and bool(setting("ORIGIN"))
+    return bool(setting("ORIGIN")) and _connection() is not None
+
+
+def _connection() -> Any:
+    """The portal's mail backend; None for the one that drops all mails, as on a site without EMAIL_URL."""
+    mailers: Any = getattr(django_mail, "mailers", None)
+    if mailers is None:  # before Django 6.1
+        connection: Any = django_mail.get_connection()
+    elif "default" not in getattr(settings, "MAILERS", ["default"]):
+        return None
+    else:
+        connection = mailers.default
+    return None if isinstance(connection, DummyBackend) else connection
 
 
 def mail_to(address: str, notice_id: str, content: Content) -> EmailMultiAlternatives:
@@ -93,19 +104,19 @@ def mail_to(address: str, notice_id: str, content: Content) -> EmailMultiAlterna
 
 def send(mail: EmailMultiAlternatives) -> None:
     """Send it, or raise why the mail server did not accept it."""
-    if not is_configured():
+    connection = _connection() if is_configured() else None
+    if connection is None:
         raise safe_http.Refused(gettext("E-mail is not set up on this site."))
-    mail.connection = connection = cast(Any, get_connection())
-    if getattr(connection, "timeout", 0) is None:  # a portal without EMAIL_TIMEOUT
+    if getattr(connection, "timeout", 0) is None:
         connection.timeout = TIMEOUT_SECONDS
     try:
-        mail.send()
+        connection.send_messages([mail])
     except SMTPRecipientsRefused as refused:
         code, said = next(iter(refused.recipients.values()))
         raise _problem(code, said) from None
     except SMTPResponseException as refused:
         raise _problem(refused.smtp_code, refused.smtp_error) from None
-    except BadHeaderError:
+    except ValueError:  # Django's BadHeaderError, before 6.1
         raise safe_http.Refused(gettext("This is not a valid e-mail address.")) from None
     except (OSError, SMTPException) as problem:
         named = {"problem": str(problem) or type(problem).__name__}

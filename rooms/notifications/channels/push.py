@@ -13,6 +13,7 @@ from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.db.models import Q
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from rooms.conf import setting
@@ -20,6 +21,7 @@ from rooms.lifecycle import Person
 from rooms.models import Notice, PushSubscription
 from rooms.models.notifications import ENDPOINT_LENGTH
 from rooms.notifications import safe_http
+from rooms.notifications.actions import offered_labels
 from rooms.notifications.channels import push_encryption
 from rooms.notifications.channels.channel import NO_RECEIVER, People, PersonalChannel, Recipient
 from rooms.notifications.content import Content
@@ -66,7 +68,7 @@ class PushChannel(PersonalChannel):
     def send_later(self, notice: Notice, content: Content) -> Callable[[], None]:
         if notice.subscription is None:
             raise safe_http.Refused(NO_RECEIVER)
-        return partial(send, notice.subscription, payload(content))
+        return partial(send, notice.subscription, payload(content, actions_of(notice)))
 
     def receiver_name(self, notice: Notice) -> str:
         return notice.subscription.label if notice.subscription else ""
@@ -212,9 +214,23 @@ def send(device: PushSubscription, message: Mapping[str, Any]) -> None:
         raise safe_http.Refused(reply.in_words)
 
 
-def payload(content: Content) -> dict[str, Any]:
+def actions_of(notice: Notice) -> dict[str, Any]:
+    """The buttons that answer, and what service-worker.js needs for them; empty without any."""
+    question = notice.question
+    labels = offered_labels(question, notice.user) if question and notice.kind != Notice.Kind.SETTLED else []
+    if not question or not labels:
+        return {}
+    return {
+        "actions": [{"action": str(index), "title": label} for index, label in enumerate(labels)],
+        "answer": reverse("ask_bridge:push-answer", args=(question.room.slug, question.pk)),
+        "unsent": gettext("Could not send your answer. Open the card to try again."),
+    }
+
+
+def payload(content: Content, actions: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What service-worker.js shows. Not for the sending thread: `static` needs the script prefix."""
     return {
+        **(actions or {}),
         "title": content.title,
         "body": content.body,
         "tag": content.tag,

@@ -5,14 +5,14 @@
 
 // The text field of Other has the focus as soon as Other is chosen.
 document.addEventListener("change", ({ target }) => {
-  if (target.matches(".other-input:checked")) target.closest(".other").querySelector("textarea").focus();
+  if (target.matches(".ab-other-input:checked")) target.closest(".ab-other").querySelector("textarea").focus();
 });
 
 // A refused form leads to the first field with an error.
-document.addEventListener("htmx:afterRequest", ({ target, detail: { xhr } }) => {
-  if (xhr.status !== 422 || !target.matches(".card-form")) return;
-  const fields = [...target.querySelectorAll(".other-text")];
-  const isWrong = (field) => Boolean(field.parentElement.querySelector(".other-error").textContent);
+document.addEventListener("ab-htmx:afterRequest", ({ target, detail: { xhr } }) => {
+  if (xhr.status !== 422 || !target.matches(".ab-card-form")) return;
+  const fields = [...target.querySelectorAll(".ab-other-text")];
+  const isWrong = (field) => Boolean(field.parentElement.querySelector(".ab-other-error").textContent);
   fields.forEach((field) => field.setAttribute("aria-invalid", isWrong(field)));
   fields.find(isWrong)?.focus();
 });
@@ -28,14 +28,28 @@ function moveFocus(card, settled) {
 
 function paragraph(text) {
   const element = document.createElement("p");
-  element.className = "lost-text";
+  element.className = "ab-lost-text";
   element.textContent = text;
   return element;
 }
 
+// The form for corrections takes the words, to be read again before they are sent.
+function sendButton(card, texts) {
+  const form = card.querySelector(".ab-correct");
+  if (!form) return [];
+  const button = document.getElementById("ab-phrase-send-lost").content.firstElementChild.cloneNode(true);
+  button.addEventListener("click", () => {
+    form.open = true;
+    form.querySelector("textarea").value = texts.join("\n");
+    form.querySelector("textarea").focus();
+  });
+  return [button];
+}
+
 function showLostText(settled, texts) {
-  settled.before(document.getElementById("phrase-lost").content.cloneNode(true));
-  settled.previousElementSibling.append(...texts.map(paragraph));
+  settled.before(document.getElementById("ab-phrase-lost").content.cloneNode(true));
+  const place = settled.previousElementSibling;
+  place.append(...texts.map(paragraph), ...sendButton(settled.closest(".ab-card"), texts));
 }
 
 // After htmx has put the new card there: the focus goes on from it, and text that was not sent stays readable.
@@ -43,44 +57,53 @@ function afterReplacing(oldCard, texts) {
   const hadFocus = oldCard.contains(document.activeElement);
   setTimeout(() => {
     const card = document.getElementById(oldCard.id);
-    const settled = card?.querySelector(".settled");
-    if (settled?.closest(".page-question")) settled.open = true;
+    const settled = card?.querySelector(".ab-settled");
+    if (settled?.closest(".ab-page-question")) settled.open = true;
     if (hadFocus) moveFocus(card, settled);
-    if (settled && texts.length && !card.querySelector(".lost")) showLostText(settled, texts);
+    if (settled && texts.length && !card.querySelector(".ab-lost")) showLostText(settled, texts);
   });
 }
 
 function textOf(field) {
-  if (field.checked) return field.closest("label").querySelector(".option-label").textContent.trim();
+  if (field.checked) return field.closest("label").querySelector(".ab-option-label").textContent.trim();
   return field.value.trim();
 }
+
+// Cards that the person changed on this page. Other fields are filled from a draft, which another tab may have sent.
+const changedHere = new WeakSet();
+
+document.addEventListener("input", ({ target }) => changedHere.add(target.closest(".ab-card") ?? target));
 
 // What a person chose and typed on a card but has not sent. A form that is being sent may be the very answer that
 // arrives; if it is not, its refusal brings the text back. A form whose sending seemed to fail did arrive if the answer
 // is this person's.
 function unsentTexts(card, newHtml) {
   const isOwnAnswer = /^<article[^>]*\sdata-own/.test(newHtml);
+  if (isOwnAnswer && !changedHere.has(card)) return [];
   const sentForms = isOwnAnswer ? "form.htmx-request, form[data-failed]" : "form.htmx-request";
   if (card.querySelector(sentForms)) return [];
-  const fields = [...card.querySelectorAll(".option-row input:checked, textarea, [name=reason]")];
+  const fields = [...card.querySelectorAll(".ab-option-row input:checked, textarea, [name=reason]")];
   return fields.map(textOf).filter(Boolean);
 }
 
-document.addEventListener("htmx:sseBeforeMessage", (event) => {
+document.addEventListener("ab-htmx:sseBeforeMessage", (event) => {
   const card = event.target;
-  if (event.defaultPrevented || !card.matches(".card.is-open")) return;
+  if (event.defaultPrevented || !card.matches(".ab-card.ab-is-open")) return;
   afterReplacing(card, unsentTexts(card, event.detail.data));
 });
 
-document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  if (target.matches(".card.is-open")) afterReplacing(target, []);
+document.addEventListener("ab-htmx:beforeSwap", ({ detail: { target } }) => {
+  if (target.matches(".ab-card.ab-is-open")) afterReplacing(target, []);
 });
+
+// sending.js replaces a card itself.
+document.addEventListener("ask-bridge:replacing", ({ detail: card }) => afterReplacing(card, []));
 
 // The stream was faster than the refusal of a late answer: the refusal goes to the card that is there now.
 // By the request itself, because an element that is removed gets no events of htmx any more.
-document.addEventListener("htmx:beforeRequest", ({ detail: { xhr, target } }) => {
+document.addEventListener("ab-htmx:beforeRequest", ({ detail: { xhr, target } }) => {
   xhr.addEventListener("load", () => {
     if (xhr.status !== 409 || document.contains(target)) return;
-    htmx.swap(`#${target.id}`, xhr.responseText, { swapStyle: "outerHTML" });
+    askBridgeHtmx.swap(`#${target.id}`, xhr.responseText, { swapStyle: "outerHTML" });
   });
 });

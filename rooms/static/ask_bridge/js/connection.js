@@ -1,20 +1,20 @@
-// The banner about the connection. Without it a page does not say that it is out of date.
+// The banner about the connection. Without it a page does not say that it is out of date, or that it polls.
 
 const PATIENCE_MS = 3000; // shorter gaps are not worth a message
 
-const banner = () => document.getElementById("connection");
+const banner = () => document.getElementById("ab-connection");
 
 let lostTimer = null;
 let lastStatus = 0;
 
 function show(phrase) {
-  banner().replaceChildren(document.getElementById(`phrase-${phrase}`).content.cloneNode(true));
-  banner().classList.toggle("is-back", phrase === "caught-up");
+  banner().replaceChildren(document.getElementById(`ab-phrase-${phrase}`).content.cloneNode(true));
+  banner().classList.toggle("ab-is-back", phrase === "caught-up");
   banner().hidden = false;
 }
 
 function hideIfBack() {
-  if (banner().classList.contains("is-back")) banner().hidden = true;
+  if (banner().classList.contains("ab-is-back")) banner().hidden = true;
 }
 
 document.addEventListener("ask-bridge:disconnected", ({ detail: { status } }) => {
@@ -22,7 +22,8 @@ document.addEventListener("ask-bridge:disconnected", ({ detail: { status } }) =>
   lostTimer ??= setTimeout(() => show(lastStatus === 401 ? "signed-out" : "lost-connection"), PATIENCE_MS);
 });
 
-document.addEventListener("ask-bridge:connected", () => {
+document.addEventListener("ask-bridge:connected", ({ detail }) => {
+  document.getElementById("ab-polling").hidden = !detail?.isPolling;
   clearTimeout(lostTimer);
   lostTimer = null;
   if (banner().hidden) return;
@@ -30,6 +31,6 @@ document.addEventListener("ask-bridge:connected", () => {
   setTimeout(hideIfBack, PATIENCE_MS);
 });
 
-document.addEventListener("htmx:responseError", ({ detail: { xhr, target } }) => {
-  if (xhr.status === 404 && target === document.getElementById("layout")) show("no-room");
+document.addEventListener("ab-htmx:responseError", ({ detail: { xhr, target } }) => {
+  if (xhr.status === 404 && target === document.getElementById("ab-layout")) show("no-room");
 });

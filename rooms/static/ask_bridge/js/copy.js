@@ -10,9 +10,9 @@ function confirm(button) {
 }
 
 document.addEventListener("click", async ({ target }) => {
-  const button = target.closest(".copy");
+  const button = target.closest(".ab-copy");
   if (!button) return;
-  const code = button.closest(".copy-block").querySelector("code");
+  const code = button.closest(".ab-copy-block").querySelector("code");
   // There is no clipboard without https: select the text, so that Ctrl+C copies it.
   if (!navigator.clipboard) return getSelection().selectAllChildren(code);
   await navigator.clipboard.writeText(code.textContent);

@@ -2,11 +2,11 @@
 // forms are refused.
 
 function tokenOfCookie() {
-  const name = document.getElementById("layout").dataset.csrfCookie;
+  const name = document.getElementById("ab-layout").dataset.csrfCookie;
   return document.cookie.match(new RegExp(`(?:^|; )${name}=([^;]+)`))?.[1];
 }
 
-document.addEventListener("htmx:configRequest", ({ detail: { headers, formData } }) => {
+document.addEventListener("ab-htmx:configRequest", ({ detail: { headers, formData } }) => {
   const token = tokenOfCookie();
   if (!token) return; // hidden from scripts, or kept in the session: the token of the page has to do
   headers["X-CSRFToken"] = token;

@@ -4,7 +4,7 @@
 const PREFIX = "ask-bridge:draft:";
 const KEPT_MS = 7 * 24 * 3600 * 1000; // after a week a draft is out of date
 
-const keyOf = (card) => `${PREFIX}${document.getElementById("layout").dataset.person}:${card.id}`;
+const keyOf = (card) => `${PREFIX}${document.getElementById("ab-layout").dataset.person}:${card.id}`;
 
 function save(card) {
   if (!card) return;
@@ -23,10 +23,12 @@ function restoreField(field, values) {
   }
 }
 
+// Once for each card: what is entered in another tab later belongs to that tab.
 function restore(card) {
-  const draft = JSON.parse(localStorage.getItem(keyOf(card)));
-  if (!draft || card.dataset.restored) return;
+  if (card.dataset.restored) return;
   card.dataset.restored = "yes";
+  const draft = JSON.parse(localStorage.getItem(keyOf(card)));
+  if (!draft) return;
   const valuesOf = (field) => draft.filled.filter(([name]) => name === field.name).map(([, value]) => value);
   const fields = card.querySelectorAll("form [name]:not([type=hidden])");
   fields.forEach((field) => restoreField(field, valuesOf(field)));
@@ -34,8 +36,10 @@ function restore(card) {
 
 // Cards come and go while the page is open.
 function update() {
-  document.querySelectorAll(".card.is-open").forEach(restore);
-  document.querySelectorAll(".card:not(.is-open)").forEach((card) => localStorage.removeItem(keyOf(card)));
+  document.querySelectorAll(".ab-card.ab-is-open").forEach(restore);
+  // A held answer may come back by Undo.
+  const settled = document.querySelectorAll(".ab-card:not(.ab-is-open, .ab-is-held)");
+  settled.forEach((card) => localStorage.removeItem(keyOf(card)));
 }
 
 function removeOldDrafts() {
@@ -44,7 +48,7 @@ function removeOldDrafts() {
     .forEach(([key]) => localStorage.removeItem(key));
 }
 
-document.addEventListener("input", ({ target }) => save(target.closest(".card.is-open")));
+document.addEventListener("input", ({ target }) => save(target.closest(".ab-card.ab-is-open")));
 new MutationObserver(update).observe(document.body, { childList: true, subtree: true });
 removeOldDrafts();
 update();

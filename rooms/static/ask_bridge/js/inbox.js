@@ -1,43 +1,251 @@
-// Moves cards between the sections of the inbox: for this person, for others to decide, and folded when no agent waits.
-// Without it a card stays where it was when the page was loaded.
+// The inbox: opens a row's card beside the rows, goes on to the next one after an answer, and keeps the rows up to date.
+// Without it a row opens its card on a page of its own, and the rows are those of the last load.
 
-const openSection = document.getElementById("open-questions");
-const othersSection = document.getElementById("others-decide");
-const unattended = document.getElementById("unattended");
-const unattendedSection = unattended.querySelector(".cards");
+const REFRESH_MS = 120; // one request for a burst of changes
+const KEYS_LINE = "ask-bridge:keys-line"; // whether this browser hides the line with the keys
 
-const sections = [openSection, othersSection, unattendedSection];
-const openCards = () => sections.flatMap((section) => [...section.querySelectorAll(":scope > .card.is-open")]);
-const askedAt = (card) => new Date(card.querySelector(".card-time time").dateTime);
+const inbox = () => document.getElementById("ab-inbox");
+const rowsElement = () => document.getElementById("ab-rows");
+const focusElement = () => document.getElementById("ab-focus");
+const linksOf = (group) => [...document.querySelectorAll(`#ab-group-${group} .ab-row:not(.ab-is-done) .ab-row-link`)];
+const GROUPS = ["needed", "held", "others", "unattended"];
+const allLinks = () => GROUPS.flatMap(linksOf);
+const focusedId = () => focusElement().dataset.question;
 
-function sectionOf(card) {
-  const isAttended = "attended" in card.querySelector(".marks").dataset;
-  if (!isAttended) return unattendedSection;
-  return card.matches(".is-locked") ? othersSection : openSection;
+// ---- which question is open
+
+function markCurrentRow() {
+  allLinks().forEach((link) => {
+    if (link.dataset.question === focusedId()) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  });
 }
 
-const isTyped = (field) => /text/.test(field.type) && field.value !== field.defaultValue;
+const headersFor = (part) => ({ "HX-Request": "true", "HX-Target": part });
 
-// A card that a person fills in stays where it is.
-function isInUse(card) {
-  const fields = [...card.querySelectorAll("textarea, input")];
-  return card.contains(document.activeElement) || fields.some((field) => field.checked || isTyped(field));
+// ---- Previous and Next
+
+function showStep(step, target, total) {
+  focusElement()
+    .querySelectorAll(`[data-step="${step}"]`)
+    .forEach((link) => {
+      link.hidden = !target;
+      link.href = target?.href ?? "";
+      if (link.dataset.many) link.textContent = total === 1 ? link.dataset.one : link.dataset.many.replace("{count}", total);
+    });
 }
 
-function place(card) {
-  const section = sectionOf(card);
-  if (card.parentElement === section || isInUse(card)) return;
-  const next = [...section.children].find((other) => askedAt(other) > askedAt(card));
-  section.insertBefore(card, next ?? null);
+// They follow the rows: after the last one comes the first, which may have been left for later.
+function showSteps() {
+  const links = linksOf("needed");
+  const place = links.findIndex((link) => link.dataset.question === focusedId());
+  const next = links[place + 1] ?? links[0];
+  const count = Number(document.querySelector("#ab-group-needed .ab-count").textContent);
+  const total = count - (place >= 0);
+  const shown = focusElement().querySelector(".ab-place");
+  if (shown) shown.textContent = place < 0 ? "" : shown.dataset.place.replace("{place}", place + 1).replace("{total}", count);
+  showStep(-1, links[place - 1], total);
+  showStep(1, next?.dataset.question === focusedId() ? null : next, total);
 }
 
-function placeAll() {
-  openCards().forEach(place);
-  const shownCount = unattendedSection.querySelectorAll(".card:is(.is-open, .is-held)").length;
-  const count = shownCount + Number(unattended.dataset.rest);
-  document.getElementById("unattended-count").textContent = count;
-  unattended.hidden = !unattendedSection.children.length && !count;
+// ---- loading a card
+
+// Where there is no room for two panes, the list keeps its place while a card is shown instead of it.
+let listPlace = 0;
+
+function showPane(isChosen) {
+  const wasChosen = inbox().hasAttribute("data-chosen");
+  if (isChosen && !wasChosen) listPlace = scrollY;
+  inbox().toggleAttribute("data-chosen", isChosen);
+  const isBeside = isChosen && rowsElement().checkVisibility();
+  if (isBeside || (!isChosen && !wasChosen)) return;
+  if (isChosen) document.getElementById("ab-content").scrollIntoView();
+  else scrollTo(0, listPlace);
 }
 
-document.addEventListener("htmx:sseMessage", placeAll);
-document.addEventListener("focusout", () => setTimeout(placeAll)); // by then the next element has the focus
+// The pane keeps its height from an answer until the next card is there. Not the element that htmx replaces: it copies
+// attributes to the new one, and the policy of the page forbids a copied style.
+const pane = () => document.querySelector(".ab-stage");
+const keepHeight = () => pane().style.setProperty("min-height", `${pane().offsetHeight}px`);
+const releaseHeight = () => pane().style.removeProperty("min-height");
+
+let turn = 0; // grows with each card that is wanted and with each form that is sent: a reply that is late counts no more
+let wantedAddress = ""; // while its card is being loaded
+
+async function loadCard(address, { isChosen = true, keepsLast = false, last = null } = {}) {
+  const thisTurn = ++turn;
+  wantedAddress = address;
+  if (!keepsLast && !last) document.getElementById("ab-last").replaceChildren();
+  const response = await fetch(address, { headers: headersFor("ab-focus") });
+  if (!response.ok) return location.assign(address); // the whole page says what is wrong
+  const html = await response.text();
+  if (thisTurn !== turn) return;
+  wantedAddress = "";
+  if (last) document.getElementById("ab-last").replaceChildren(last());
+  askBridgeHtmx.swap("#ab-focus", html, { swapStyle: "outerHTML" });
+  releaseHeight();
+  showPane(isChosen);
+  markCurrentRow();
+  focusElement().querySelector(".ab-card")?.focus({ preventScroll: true });
+}
+
+function open(address, options) {
+  history.pushState({}, "", address);
+  return loadCard(address, options);
+}
+
+const isPlainClick = ({ button, ctrlKey, metaKey, shiftKey, altKey }) =>
+  button === 0 && !(ctrlKey || metaKey || shiftKey || altKey);
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(".ab-row-link, .ab-step, .ab-back");
+  if (!link || !isPlainClick(event)) return;
+  event.preventDefault();
+  open(link.href, { isChosen: !link.matches(".ab-back") });
+});
+
+addEventListener("popstate", () => loadCard(location.href, { isChosen: location.search.includes("question=") }));
+
+// The page with more rows, where the same question is open.
+function showMore(link) {
+  const address = new URL(link.href);
+  address.searchParams.set("question", focusedId());
+  location.assign(address);
+}
+
+document.addEventListener("ask-bridge:move", ({ detail: step }) => {
+  const links = allLinks();
+  const more = document.querySelector("#ab-group-needed .ab-more a");
+  if (more && step > 0 && linksOf("needed").at(-1)?.dataset.question === focusedId()) return showMore(more);
+  const isCurrent = (link) => (wantedAddress ? link.href === wantedAddress : link.dataset.question === focusedId());
+  const place = links.findIndex(isCurrent);
+  const next = links[place < 0 ? 0 : Math.min(Math.max(place + step, 0), links.length - 1)];
+  if (!next || isCurrent(next)) return focusElement().querySelector(".ab-card")?.focus();
+  next.scrollIntoView({ block: "nearest" });
+  open(next.href);
+});
+
+// ---- after an answer
+
+// The next row that needs this person: the one below, else the first.
+function nextAddress(answered) {
+  const links = linksOf("needed");
+  const place = links.findIndex((link) => link.dataset.question === answered);
+  const others = links.filter((link) => link.dataset.question !== answered);
+  return (links[place + 1] ?? others[0])?.href;
+}
+
+// By its status line: where the stream was faster than the reply, the card itself is not replaced.
+const VOTED = ":has(.ab-slots.ab-is-mine)";
+
+// What a vote did, in one line: the question itself waits for others now.
+function voteLine(card) {
+  const line = document.createElement("p");
+  line.className = "ab-last-vote";
+  line.append(card.querySelector(".ab-prompt-text").textContent.trim(), " ", card.querySelector(".ab-slots.ab-is-mine").cloneNode(true));
+  return line;
+}
+
+// The decided card stays above the next one, with its Undo and its delivery. Until the next one is there it keeps the
+// place and the height of the card, so that nothing moves twice.
+function goOn(card, answered) {
+  const next = nextAddress(answered);
+  document.getElementById(`row-${answered}`)?.remove();
+  const address = next ?? document.querySelector(".ab-back").href;
+  const last = () => (card.matches(`.ab-is-open${VOTED}`) ? voteLine(card) : document.getElementById(card.id));
+  open(address, { isChosen: Boolean(next), last });
+}
+
+// By the request itself, because a form that is replaced gets no events of htmx any more.
+document.addEventListener("ab-htmx:beforeRequest", ({ target, detail: { xhr } }) => {
+  if (!target.matches("#ab-focus .ab-card form")) return;
+  const answered = focusedId();
+  turn += 1;
+  keepHeight();
+  xhr.addEventListener("loadend", () => {
+    if (xhr.status !== 200) return releaseHeight();
+    setTimeout(() => {
+      const card = focusElement().querySelector(`#card-${answered}:is(${VOTED}, :not(.ab-is-open))`);
+      if (card) goOn(card, answered);
+      else releaseHeight();
+    });
+  });
+});
+
+// ---- rows follow the changes
+
+function mergeGroup(name, fresh) {
+  const group = document.getElementById(`ab-group-${name}`);
+  const freshGroup = fresh.getElementById(`ab-group-${name}`);
+  const list = group.querySelector(".ab-row-list");
+  const isPointedAt = list.matches(":hover");
+  const freshRows = [...freshGroup.querySelectorAll(".ab-row")];
+  const ids = new Set(freshRows.map((row) => row.id));
+  [...list.children].filter((row) => !ids.has(row.id)).forEach((row) => (isPointedAt ? markDone(row) : row.remove()));
+  // From the last to the first: a row that comes back by Undo goes before the one that follows it.
+  let following = null;
+  freshRows.reverse().forEach((row) => {
+    const shown = list.querySelector(`:scope > #${row.id}`);
+    if (!shown) list.insertBefore(row, following);
+    else if (shown.dataset.revision !== row.dataset.revision) shown.replaceWith(row);
+    following = list.querySelector(`:scope > #${row.id}`);
+  });
+  group.querySelector(".ab-count").replaceWith(freshGroup.querySelector(".ab-count"));
+  group.hidden = freshGroup.hidden && !list.children.length;
+}
+
+const markDone = (row) => row.classList.add("ab-is-done");
+
+document.addEventListener(
+  "pointerleave",
+  ({ target }) => {
+    if (target.matches?.(".ab-row-list")) target.querySelectorAll(".ab-is-done").forEach((row) => row.remove());
+  },
+  { capture: true },
+);
+
+async function refresh() {
+  const before = new Set(linksOf("needed").map((link) => link.dataset.question));
+  const response = await fetch(location.href, { headers: headersFor("ab-rows") });
+  if (!response.ok) return; // the banner about the connection says it
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const focusId = document.activeElement.closest?.(".ab-row")?.id;
+  GROUPS.forEach((name) => mergeGroup(name, fresh));
+  document.getElementById("ab-rows-none").hidden = fresh.getElementById("ab-rows-none").hidden;
+  document.getElementById("ab-today").replaceWith(fresh.getElementById("ab-today"));
+  markCurrentRow();
+  showSteps();
+  openUndone();
+  if (focusId) document.getElementById(focusId)?.querySelector("a").focus({ preventScroll: true });
+  const added = linksOf("needed").filter((link) => !before.has(link.dataset.question));
+  document.dispatchEvent(new CustomEvent("ask-bridge:new-rows", { detail: added.length }));
+  if (!focusedId() && added.length) loadCard(location.href, { isChosen: false, keepsLast: true });
+}
+
+// A decision that was undone needs this person again.
+function openUndone() {
+  const undone = document.querySelector("#ab-last .ab-card.ab-is-open");
+  const link = undone && document.querySelector(`#row-${undone.id.replace("card-", "")} .ab-row-link`);
+  if (link) open(link.href);
+}
+
+let timer = 0;
+
+document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
+  if (!/^(question|others|card-|marks-|unlock-|count-)/.test(event)) return;
+  clearTimeout(timer);
+  timer = setTimeout(refresh, REFRESH_MS);
+});
+
+// ---- filters, and the line with the keys
+
+document.addEventListener("change", ({ target }) => target.closest(".ab-inbox-filters")?.requestSubmit());
+
+const keysLine = document.getElementById("ab-keys-line");
+if (keysLine) {
+  keysLine.hidden = Boolean(localStorage.getItem(KEYS_LINE));
+  keysLine.querySelector("[data-hide]").addEventListener("click", () => {
+    localStorage.setItem(KEYS_LINE, "hidden");
+    keysLine.hidden = true;
+  });
+}

@@ -2,9 +2,9 @@
 // htmx, which replaces the parts of the page that have the event's name. Without it the page shows what was true when
 // it was loaded.
 
-document.documentElement.classList.add("js"); // style sheets show what works only with scripts
+document.documentElement.classList.add("ab-js"); // style sheets show what works only with scripts
 
-const layout = () => document.getElementById("layout");
+const layout = () => document.getElementById("ab-layout");
 
 const announce = (name, detail) => document.dispatchEvent(new CustomEvent(`ask-bridge:${name}`, { detail }));
 
@@ -46,7 +46,8 @@ class SharedSource extends EventTarget {
   connectToWorker() {
     const inThisPage = () => askBridgeStream(new MessageChannel());
     if (!("SharedWorker" in window)) return this.join(inThisPage());
-    const { src } = document.getElementById("stream-script");
+    // Static files may be on another origin, from which a browser starts no worker.
+    const { worker: src } = document.getElementById("ab-stream-script").dataset;
     // The worker's name has the person and the language: cards of another person are not for this page.
     const worker = new SharedWorker(src, { name: this.address.search, type: "module" });
     worker.onerror = () => this.join(inThisPage()); // the server stopped before the worker had its script
@@ -63,8 +64,8 @@ class SharedSource extends EventTarget {
     this.post({ since: this.revisions, address: this.address.href });
   }
 
-  receive({ state, status, ...change }) {
-    if (state === "open") return announce("connected");
+  receive({ state, status, pollMs, ...change }) {
+    if (state === "open") return announce("connected", { isPolling: pollMs > 0 });
     if (state) return announce("disconnected", { status });
     const { room, revision, event, data } = change;
     if (revision < this.revisions.get(room)) return; // repeated for another tab
@@ -84,4 +85,4 @@ class SharedSource extends EventTarget {
   }
 }
 
-htmx.createEventSource = (url) => new SharedSource(url);
+askBridgeHtmx.createEventSource = (url) => new SharedSource(url);

@@ -4,7 +4,7 @@
 
 const BATCH_MS = 1000; // one sentence for a burst, not one for each card
 
-const button = () => document.getElementById("new-questions");
+const button = () => document.getElementById("ab-new-questions");
 const inWords = (count) => (count === 1 ? button().dataset.one : button().dataset.many.replace("{count}", count));
 
 // ---- new cards outside the window
@@ -34,9 +34,9 @@ let changes = []; // names of events: "question", or "card-ID" for a card that w
 function announce() {
   const newCount = changes.filter((name) => name === "question").length;
   // A settled card's sentence is its badge, which htmx has put there by now.
-  const badges = changes.map((name) => document.querySelector(`#${name} .badge`)?.textContent.trim());
+  const badges = changes.map((name) => document.querySelector(`#${name} .ab-badge`)?.textContent.trim());
   const sentences = [newCount && inWords(newCount), ...badges].filter(Boolean);
-  document.getElementById("announcer").textContent = sentences.join(". ");
+  document.getElementById("ab-announcer").textContent = sentences.join(". ");
   changes = [];
 }
 
@@ -52,10 +52,15 @@ function addNewCard(card) {
   announceSoon("question");
 }
 
+// The inbox has rows instead, and counts the new ones itself.
+document.addEventListener("ask-bridge:new-rows", ({ detail: count }) => {
+  for (let number = 0; number < count; number += 1) announceSoon("question");
+});
+
 // A card that was locked counts as new, and moves to those that this person can answer.
 function unlockCard(id) {
   const card = document.getElementById(id);
-  if (card.closest("#others-decide")) document.getElementById("open-questions").append(card);
+  if (card.closest("#ab-others-decide")) document.getElementById("ab-open-questions").append(card);
   addNewCard(card);
 }
 
@@ -63,11 +68,11 @@ document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
   if (event.startsWith("card-")) announceSoon(event);
   if (!event.startsWith("unlock-")) return;
   const id = event.replace("unlock-", "card-");
-  const isLocked = document.getElementById(id)?.matches(".is-locked");
+  const isLocked = document.getElementById(id)?.matches(".ab-is-locked");
   if (isLocked) setTimeout(() => unlockCard(id)); // after htmx has replaced it
 });
 
-document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
+document.addEventListener("ab-htmx:sseMessage", ({ target, detail: { type } }) => {
   if (type === "question") addNewCard(target.lastElementChild);
 });
 
@@ -75,8 +80,8 @@ document.addEventListener("htmx:sseMessage", ({ target, detail: { type } }) => {
 
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
-  const timeline = document.getElementById("timeline");
-  const lists = ":is(#open-questions, #others-decide, #unattended > .cards)";
-  const settled = document.querySelectorAll(`${lists} > .card:not(.is-open, .is-held)`);
+  const timeline = document.getElementById("ab-timeline");
+  const lists = ":is(#ab-open-questions, #ab-others-decide, #ab-unattended > .ab-cards)";
+  const settled = document.querySelectorAll(`${lists} > .ab-card:not(.ab-is-open, .ab-is-held)`);
   settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
 });

@@ -8,7 +8,7 @@ const permission = () => window.Notification?.permission ?? "unsupported"; // mi
 // The box has a sentence for every permission but "granted".
 function explain() {
   const problem = box.checked ? box.dataset[permission()] : "";
-  document.getElementById("notify-said").textContent = problem ?? "";
+  document.getElementById("ab-notify-said").textContent = problem ?? "";
 }
 
 box.addEventListener("change", async () => {

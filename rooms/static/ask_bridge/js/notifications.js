@@ -1,7 +1,7 @@
 // Shows a notification of the browser when an agent asks while no tab of the site is looked at. Without it there are
 // none, apart from push notifications.
 
-const { notify, worker } = document.getElementById("layout").dataset;
+const { notify, worker } = document.getElementById("ab-layout").dataset;
 const isWanted = notify !== undefined;
 const icon = document.querySelector("link[rel=icon][data-badge]"); // a portal has an icon of its own
 
@@ -14,14 +14,14 @@ async function closeNotifications(registration, tag) {
 }
 
 function showNotification(registration, html) {
-  const card = new DOMParser().parseFromString(html, "text/html").querySelector(".card");
+  const card = new DOMParser().parseFromString(html, "text/html").querySelector(".ab-card");
   const textOf = (selector) => card.querySelector(selector)?.textContent.trim() ?? "";
-  const title = [card.querySelector(".chip")?.title, textOf(".card-room a")].filter(Boolean).join(" · ");
+  const title = [card.querySelector(".ab-chip")?.title, textOf(".ab-card-room a")].filter(Boolean).join(" · ");
   registration?.showNotification(title, {
-    body: textOf(".prompt-text"),
+    body: textOf(".ab-prompt-text"),
     tag: card.id,
     icon: icon?.dataset.plain,
-    data: card.querySelector(".card-time").getAttribute("href"),
+    data: { url: card.querySelector(".ab-card-time").getAttribute("href") },
   });
 }
 

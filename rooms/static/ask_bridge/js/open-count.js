@@ -12,12 +12,12 @@ function showCounts() {
   const totalWithoutMuted = sumOf("[data-part]");
   all("[data-open-total]").forEach((element) => (element.textContent = total));
   all("[data-total]").forEach((element) => (element.textContent = totalWithoutMuted));
-  all("[data-zero]").forEach((element) => element.classList.toggle("is-zero", element.textContent === "0"));
+  all("[data-zero]").forEach((element) => element.classList.toggle("ab-is-zero", element.textContent === "0"));
   document.title = totalWithoutMuted ? `(${totalWithoutMuted}) ${pageTitle}` : pageTitle;
   if (icon) icon.href = totalWithoutMuted ? icon.dataset.badge : icon.dataset.plain;
 }
 
-document.addEventListener("htmx:sseMessage", ({ detail }) => {
+document.addEventListener("ab-htmx:sseMessage", ({ detail }) => {
   if (detail.type.startsWith("count-")) showCounts();
 });
 showCounts();

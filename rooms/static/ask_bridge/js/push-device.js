@@ -1,9 +1,9 @@
 // Adds this browser to the devices that get push notifications. Without it the button on the Settings page does nothing.
 
-const button = document.getElementById("add-device"); // missing when the site has no key for push
+const button = document.getElementById("ab-add-device"); // missing when the site has no key for push
 
 async function subscribe() {
-  await navigator.serviceWorker.register(document.getElementById("layout").dataset.worker);
+  await navigator.serviceWorker.register(document.getElementById("ab-layout").dataset.worker);
   const { pushManager } = await navigator.serviceWorker.ready;
   // An older subscription may belong to another key or another person.
   const older = await pushManager.getSubscription();
@@ -16,7 +16,7 @@ async function addDevice() {
     button.form.elements.subscription.value = JSON.stringify(await subscribe());
     button.form.submit();
   } catch {
-    document.getElementById("device-said").textContent = button.dataset.failed;
+    document.getElementById("ab-device-said").textContent = button.dataset.failed;
   }
 }
 

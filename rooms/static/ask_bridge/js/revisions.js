@@ -3,27 +3,24 @@
 
 const ADDING_EVENTS = ["question", "others", "entry"];
 
-// The first tag only: people and agents write the rest.
-const messageIn = (html) => /^<[^>]*\sid="(message-\w+)"/.exec(html)?.[1];
-
-function marksIn(html) {
-  const [, question, revision] = /id="marks-(\w+)"\s+data-revision="(\d+)"/.exec(html) ?? [];
-  return { shown: question && document.getElementById(`marks-${question}`), revision: Number(revision) };
-}
+// Elements are compared, not words of the HTML: the texts of people and agents may look like it.
+const parsed = (html) => new DOMParser().parseFromString(html, "text/html").body;
 
 function isOutdated(html, { adds }) {
-  const message = messageIn(html);
-  if (message) return document.getElementById(message) !== null;
-  const { shown, revision } = marksIn(html);
-  return Boolean(shown) && (adds || Number(shown.dataset.revision) >= revision);
+  const part = parsed(html);
+  const message = part.querySelector(":scope > [id^=message-], :scope > [id^=correction-]");
+  if (message) return document.getElementById(message.id) !== null;
+  const marks = part.querySelector("[id^=marks-]");
+  const shown = marks && document.getElementById(marks.id);
+  return Boolean(shown) && (adds || Number(shown.dataset.revision) >= Number(marks.dataset.revision));
 }
 
-document.addEventListener("htmx:sseBeforeMessage", (event) => {
+document.addEventListener("ab-htmx:sseBeforeMessage", (event) => {
   const { type, data } = event.detail;
   if (isOutdated(data, { adds: ADDING_EVENTS.includes(type) })) event.preventDefault();
 });
 
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const isAnswer = detail.target.matches(".card") && detail.xhr.status === 200;
+document.addEventListener("ab-htmx:beforeSwap", ({ detail }) => {
+  const isAnswer = detail.target.matches(".ab-card") && detail.xhr.status === 200;
   if (isAnswer && isOutdated(detail.xhr.responseText, { adds: false })) detail.shouldSwap = false;
 });

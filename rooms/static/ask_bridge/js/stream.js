@@ -60,7 +60,7 @@ async function request(signal) {
 
 async function readEvents(reader) {
   state = "open";
-  postToAll({ state });
+  postToAll({ state, pollMs });
   let incomplete = "";
   for (;;) {
     const { value, done } = await reader.read();
@@ -121,7 +121,7 @@ function join(port, tab) {
   const behind = [...tab.since].filter(([room, revision]) => revision < (revisions.get(room) ?? Infinity));
   behind.forEach(([room, revision]) => revisions.set(room, revision));
   if (behind.length || !attempt) open();
-  else port.postMessage({ state, status });
+  else port.postMessage({ state, status, pollMs });
 }
 
 function update(port, tab) {

@@ -4,12 +4,15 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const NEAR = 2 * MINUTE; // so little is left of a deadline that the card warns of it
 
 const EXACT = { dateStyle: "medium", timeStyle: "medium" };
 const CLOCK_TIME = { hour: "2-digit", minute: "2-digit" };
 const DAY_AND_TIME = { ...CLOCK_TIME, day: "numeric", month: "short" };
 
-const language = document.documentElement.lang;
+// In the reader's own form of our language, which may not be that of a portal's <html>: en-GB writes "18 Nov", en-US "Nov 18".
+const pageLanguage = document.getElementById("ab-layout").lang;
+const language = navigator.languages.find((one) => one.startsWith(pageLanguage)) ?? pageLanguage;
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
 
 // "0:38", "1:02:38"
@@ -22,9 +25,11 @@ function asDuration(milliseconds) {
   return [...clock, twoDigits(seconds % 60)].join(":");
 }
 
-// "10:12", or "5 Mar, 10:12" when it is more than a day away
+// "10:12", "5 Mar, 10:12" when it is more than a day away, with the year when that is another one
 function asClockTime(moment, age) {
-  return moment.toLocaleString(language, Math.abs(age) < DAY ? CLOCK_TIME : DAY_AND_TIME);
+  if (Math.abs(age) < DAY) return moment.toLocaleString(language, CLOCK_TIME);
+  const isThisYear = moment.getFullYear() === new Date().getFullYear();
+  return moment.toLocaleString(language, isThisYear ? DAY_AND_TIME : { ...DAY_AND_TIME, year: "numeric" });
 }
 
 // "2 min. ago", "in 5 min."; further away the clock time
@@ -36,9 +41,10 @@ function asRelative(moment, age) {
 
 function textOf(element, moment) {
   const age = Date.now() - moment;
-  if (element.matches(".exact")) return moment.toLocaleString(language, EXACT); // in the record of a question
-  if (element.matches(".elapsed")) return asDuration(age);
-  if (element.matches(".at")) return asClockTime(moment, age); // "until 10:12", not "until in 5 min."
+  if (element.matches(".ab-exact")) return moment.toLocaleString(language, EXACT); // in the record of a question
+  if (element.matches(".ab-elapsed")) return asDuration(age);
+  if (element.matches(".ab-countdown")) return String(Math.max(0, Math.ceil(-age / SECOND))); // "Sent in 7 s"
+  if (element.matches(".ab-at")) return asClockTime(moment, age); // "until 10:12", not "until in 5 min."
   return asRelative(moment, age);
 }
 
@@ -48,6 +54,7 @@ function showTime(element) {
   const moment = new Date(element.dateTime);
   const text = textOf(element, moment);
   if (element.textContent !== text) element.textContent = text;
+  if (element.matches(".ab-deadline")) element.toggleAttribute("data-near", moment - Date.now() < NEAR);
   if (titled.has(element)) return;
   titled.add(element);
   element.title = moment.toLocaleString(language);
@@ -67,5 +74,5 @@ function showTimesSoon() {
 
 showTimes();
 setInterval(showTimes, SECOND);
-document.addEventListener("htmx:afterSwap", showTimesSoon);
-document.addEventListener("htmx:sseMessage", showTimesSoon);
+document.addEventListener("ab-htmx:afterSwap", showTimesSoon);
+document.addEventListener("ab-htmx:sseMessage", showTimesSoon);

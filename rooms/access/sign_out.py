@@ -1,0 +1,58 @@
+"""How a person signs out: by the portal's own page, and in the way that this page takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import resolve_url
+from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+
+from rooms.conf import setting
+
+# Django's own name, that of django-allauth, and the admin's.
+USUAL_NAMES = ("logout", "account_logout", "admin:logout")
+
+
+@dataclass(frozen=True)
+class SignOut:
+    """A button that sends a form, or with `get` a link."""
+
+    address: str
+    method: str
+
+
+def sign_out_of(request: HttpRequest) -> SignOut | None:
+    """How this person signs out; None where the portal has no page for it that we know of."""
+    method = setting("LOGOUT_METHOD")
+    if method == "none":
+        return None
+    if named := setting("LOGOUT_URL"):
+        try:
+            address = resolve_url(named)
+        except NoReverseMatch:
+            return None
+        return SignOut(address, method or _method_of(address, request) or "get")
+    for name in USUAL_NAMES:
+        try:
+            address = reverse(name)
+        except NoReverseMatch:
+            continue
+        if taken := _method_of(address, request):
+            return SignOut(address, method or taken)
+    return None
+
+
+def _method_of(address: str, request: HttpRequest) -> str:
+    """The method that the view at this address takes; empty if it has none for this person."""
+    try:
+        view: Any = resolve(address.removeprefix(get_script_prefix().rstrip("/"))).func
+    except Resolver404:
+        return ""
+    site = getattr(view, "admin_site", None)
+    if site is not None and not site.has_permission(request):
+        return ""  # the admin signs out only those who may use it
+    kind = getattr(view, "view_class", None)
+    if kind is None:
+        return "post"  # a function: Django's way, which those that take all methods take as well
+    offered = [name for name in ("post", "get") if name in kind.http_method_names and hasattr(kind, name)]
+    return offered[0] if offered else ""

@@ -1,0 +1,48 @@
+"""Erases deleted words from the full-text index of SQLite.
+
+A row that is deleted from the index is only marked as such, and its words stay. Merging all segments drops
+them; that goes in short steps, between which others write.
+"""
+
+from datetime import timedelta
+
+from django.db import connections
+
+from rooms.db import timezone
+from rooms.db.interpreter import yield_to_clicks
+from rooms.db.transactions import alias, writing
+from rooms.history.index_query import INDEX
+from rooms.models import AuditEntry
+
+Action = AuditEntry.Action
+
+# What deletes or rewrites entries of the history.
+DELETING = (Action.OLD_REMOVED, Action.QUESTION_DELETED, Action.ROOM_DELETED, Action.PERSON_ANONYMISED)
+# Merging rewrites the whole index: seconds for a hundred thousand questions.
+ERASE_SECONDS = 6 * 3600
+# Twice that, so that no deletion is missed between two runs.
+LOOK_BACK = timedelta(seconds=2 * ERASE_SECONDS)
+# Pages of 4 KB per step: a few milliseconds.
+PAGES = 200
+
+
+def erase_if_needed() -> None:
+    """Erase if something was deleted in the last hours."""
+    since = timezone.now() - LOOK_BACK
+    if AuditEntry.objects.filter(at__gte=since, action__in=DELETING).exists():
+        erase()
+
+
+def erase() -> None:
+    """Merge the index step by step until it is one segment; other databases need nothing."""
+    connection = connections[alias()]
+    if connection.vendor != "sqlite":
+        return
+    pages, is_done = -PAGES, False  # a negative number begins a merge of all segments
+    while not is_done:
+        with writing(), connection.cursor() as cursor:
+            before = connection.connection.total_changes
+            cursor.execute(f"INSERT INTO {INDEX}({INDEX}, rank) VALUES ('merge', %s)", [pages])  # noqa: S608
+            is_done = connection.connection.total_changes - before < 2
+        pages = PAGES
+        yield_to_clicks()
