@@ -1,11 +1,17 @@
-"""App config of the site, so that Django finds its `serve` command."""
+"""App config of the site, so that Django finds its commands and tables."""
 
 from django.apps import AppConfig
 
 
 class BridgeConfig(AppConfig):
-    """The site's app: commands, no models."""
+    """The site's app: commands, and the tables of the ways to sign in."""
 
     name = "bridge"
     label = "bridge"
     verbose_name = "Ask Bridge site"
+
+    def ready(self) -> None:
+        from bridge import own_data
+        from rooms.signals import exporting_person
+
+        exporting_person.connect(own_data.sign_in_data, dispatch_uid="bridge.own_data")

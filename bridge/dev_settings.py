@@ -14,3 +14,8 @@ if PRODUCTION or DATA_DIR.name != "dev":
 DEBUG = True
 # Demo data has people with a fixed password, and debug pages show settings: only for this machine.
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+
+# Served from the source folders: a reload shows an edit.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+WHITENOISE_MAX_AGE = 0

@@ -11,6 +11,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from bridge.private_files import FILE_MODE, FOLDER_MODE
 
+# A year: what is meant to last longer is meant to have no limit.
+LONGEST_HOURS = 24 * 365
+
 
 def text(name: str, default: str = "") -> str:
     """The variable without surrounding whitespace; an empty one counts as not set."""
@@ -45,9 +48,25 @@ def port_number(name: str, value: str) -> int:
     return int(value)
 
 
+def whole_number(name: str, most: int) -> int:
+    """A number from 0, the default, to `most`."""
+    value = text(name, "0")
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= most):
+        raise ImproperlyConfigured(f"{name} must be a number from 0 to {most}, not {value!r}.")
+    return int(value)
+
+
 def comma_list(name: str) -> list[str]:
     """A list of values, separated by commas."""
     return [item.strip() for item in text(name).split(",") if item.strip()]
+
+
+def hours(name: str, default: int) -> int:
+    """A whole number of hours, at least one."""
+    value = text(name, str(default))
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= LONGEST_HOURS):
+        raise ImproperlyConfigured(f"{name} must be a number of hours from 1 to {LONGEST_HOURS}.")
+    return int(value)
 
 
 def folder(name: str, default: Path) -> Path:
@@ -86,6 +105,24 @@ def origin(name: str, default: str) -> str:
     if not usable or parts.scheme not in {"http", "https"} or parts.username is not None:
         raise ImproperlyConfigured(f"{name} must look like https://ask.example.org, without a path.")
     return value.rstrip("/")
+
+
+def issuer(name: str) -> str:
+    """The address of an OpenID provider; without TLS only on this machine."""
+    value = text(name)
+    if not value:
+        return ""
+    try:
+        parts = urlsplit(value)
+        is_local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        usable = bool(parts.hostname and parts.port != -1) and not (parts.query or parts.fragment)
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in ({"https", "http"} if is_local else {"https"}):
+        raise ImproperlyConfigured(
+            f"{name} must be the https:// address of an OpenID provider, such as https://login.example.org."
+        )
+    return value.removesuffix("/.well-known/openid-configuration")
 
 
 def secret_from_file(variable: str, path: Path, size: int = 50) -> str:

@@ -1,8 +1,9 @@
-"""Authentication backends and the limit of password guesses.
+"""Authentication backends and the limit of guesses.
 
-The limit is per user name and client address: a few guesses, then a long pause. A guess is counted before the
-password is checked, so parallel requests get no more guesses than sequential ones. User names are stored only
-as hashes, because people type their password into the wrong field.
+The limit of passwords is per user name and client address: a few guesses, then a long pause. A guess is
+counted before the password is checked, so parallel requests get no more guesses than sequential ones. User
+names are stored only as hashes, because people type their password into the wrong field. Codes of a second
+factor and requests for a new password are limited in the same way.
 """
 
 import ipaddress
@@ -26,7 +27,17 @@ PAUSE_SECONDS = 15 * 60
 
 
 class TooManyGuesses(Exception):
-    """The limit is reached; the password was not checked."""
+    """The limit is reached; nothing was checked. `of` names what was guessed, for the page that says so."""
+
+    of = "password"
+
+
+class TooManyCodes(TooManyGuesses):
+    of = "code"
+
+
+class TooManyResets(TooManyGuesses):
+    of = "reset"
 
 
 class GuessLimitBackend:
@@ -42,8 +53,13 @@ class GuessLimitBackend:
 
 
 def count_guess(request: HttpRequest, username: str) -> None:
-    """Count one more guess, or raise TooManyGuesses."""
-    keys = _cache_keys(request, username)
+    """Count one more guess of a password, or raise TooManyGuesses."""
+    count_attempt(_password_of(request, username), TooManyGuesses)
+
+
+def count_attempt(subject: str, refusal: type[TooManyGuesses]) -> None:
+    """Count one more attempt at this subject, or raise the refusal."""
+    keys = _cache_keys(subject)
     for key in keys:
         # `add` succeeds for one caller only, across all processes.
         if cache.add(key, True, PAUSE_SECONDS):
@@ -52,7 +68,7 @@ def count_guess(request: HttpRequest, username: str) -> None:
         if len(cache.get_many(keys)) < GUESSES:
             # Nothing was counted: Django's cache hides errors of a database that refuses writes.
             check_write()
-        raise TooManyGuesses
+        raise refusal
     if key == keys[-1]:
         # The pause begins with the last guess, not with the first.
         for used in keys:
@@ -77,7 +93,12 @@ class Accounts(ModelBackend):
 @receiver(user_logged_in)
 def reset_guesses(request: HttpRequest, user: Any, **signal: Any) -> None:
     """Forget the guesses of a user who has entered the right password."""
-    cache.delete_many(_cache_keys(request, user.get_username()))
+    forget_attempts(_password_of(request, user.get_username()))
+
+
+def forget_attempts(subject: str) -> None:
+    """Begin to count anew, after a success."""
+    cache.delete_many(_cache_keys(subject))
 
 
 def client_address(request: HttpRequest) -> str:
@@ -94,9 +115,11 @@ def client_address(request: HttpRequest) -> str:
     return str(ipaddress.ip_network(f"{address}/64", strict=False)) if version == 6 else address
 
 
-def _cache_keys(request: HttpRequest, username: str) -> list[str]:
-    """One cache key for each guess of this address and user name, in the order of use."""
-    digest = salted_hmac(
-        "bridge.login", f"{client_address(request)} {username}", algorithm="sha256"
-    ).hexdigest()
+def _password_of(request: HttpRequest, username: str) -> str:
+    return f"{client_address(request)} {username}"
+
+
+def _cache_keys(subject: str) -> list[str]:
+    """One cache key for each attempt at this subject, in the order of use."""
+    digest = salted_hmac("bridge.login", subject, algorithm="sha256").hexdigest()
     return [f"guess-{digest}-{number}" for number in range(GUESSES)]

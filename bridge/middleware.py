@@ -54,7 +54,7 @@ class GuessLimitMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, TooManyGuesses):
             return None
-        return _wait_page(request, PAUSE_SECONDS, minutes=PAUSE_SECONDS // 60)
+        return _wait_page(request, PAUSE_SECONDS, minutes=PAUSE_SECONDS // 60, of=exception.of)
 
 
 def _wait_page(request: HttpRequest, seconds: int, **context: Any) -> HttpResponse:

@@ -20,6 +20,12 @@ class PasswordChange(auth.PasswordChangeView):
     # Django's default template name would also replace the admin's page.
     template_name = "password_change.html"
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        user: Any = request.user  # signed in: Django's view asks for that first
+        if not user.has_usable_password():  # single sign-on
+            return render(request, "password_none.html")
+        return super().get(request, *args, **kwargs)
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         count_guess(request, self.request.user.get_username())
         return super().post(request, *args, **kwargs)

@@ -28,6 +28,9 @@ FORMS = frozenset(
     {
         "login",
         "password_change",
+        "password_reset",
+        "password_reset_confirm",
+        "admin_login",
         "admin:login",
         "admin:password_change",
         "admin:auth_user_add",

@@ -4,7 +4,7 @@ import errno
 import fcntl
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from bridge.private_files import SQLITE_SUFFIXES, make_private, open_private
 CONNECT_TIMEOUT_SECONDS = 5
 # Key of a PostgreSQL advisory lock: any number that no other program uses. "askb" in ASCII.
 STARTUP_LOCK = 0x61736B62
+# The longest that MySQL takes. A process waits for the migrations of another one: longer than any of them.
+LONGEST_LOCK_NAME = 64
+LOCK_SECONDS = 3600
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -109,7 +112,7 @@ def make_data_private() -> tuple[str, str]:
 @contextmanager
 def lock_data_folder() -> Iterator[None]:
     """Refuse a second process: SQLite and the in-memory channel layer serve only one."""
-    if connection.vendor == "postgresql" and settings.REDIS_URL:
+    if connection.vendor != "sqlite" and settings.REDIS_URL:
         yield
         return
     with open(settings.DATA_DIR / "serve.lock", "w", opener=open_private) as lock:
@@ -118,20 +121,27 @@ def lock_data_folder() -> Iterator[None]:
         except BlockingIOError as error:
             raise CommandError(
                 f"Ask Bridge already runs on the data in {settings.DATA_DIR}: several processes "
-                "need PostgreSQL and Redis (DATABASE_URL and REDIS_URL)."
+                "need PostgreSQL or MariaDB, and Redis (DATABASE_URL and REDIS_URL)."
             ) from error
         yield  # the system releases the lock with the file, even if the process is killed
 
 
 @contextmanager
 def startup_lock() -> Iterator[None]:
-    """Let processes that start together prepare a PostgreSQL database one after the other."""
-    if connection.vendor != "postgresql":  # the lock of the data folder is enough
-        yield
-        return
-    with _connect(autocommit=True) as lock:
-        lock.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
-        yield  # PostgreSQL releases the lock with the connection, even if the process is killed
+    """Let processes that start together prepare a database server one after the other."""
+    # Both servers release the lock with its connection, even if the process is killed.
+    if connection.vendor == "postgresql":
+        with _connect(autocommit=True) as lock:
+            lock.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
+            yield
+    elif connection.vendor == "mysql":
+        with closing(connection.copy()) as own, own.cursor() as cursor:
+            # The name is one for all databases of the server.
+            name = f"ask_bridge {connection.settings_dict['NAME']}"[:LONGEST_LOCK_NAME]
+            cursor.execute("SELECT GET_LOCK(%s, %s)", [name, LOCK_SECONDS])
+            yield
+    else:
+        yield  # the lock of the data folder is enough
 
 
 def _connect(**options: Any) -> psycopg.Connection[Any]:
@@ -144,9 +154,13 @@ def _database_place() -> str:
     database = settings.DATABASES["default"]
     if connection.vendor == "postgresql":
         return f"PostgreSQL at {database['HOST'] or 'localhost'}:{database['PORT'] or 5432}"
+    if connection.vendor == "mysql":
+        return f"MariaDB at {database['HOST'] or 'localhost'}:{database['PORT'] or 3306}"
     return f"The database file {database['NAME']}"
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error.__cause__, Exception) and len(error.__cause__.args) == 2:
+        return str(error.__cause__.args[1])  # MariaDB: number and sentence
     # "connection failed: connection to server at … failed: Connection refused", then hints.
     return str(error).strip().splitlines()[0].rpartition(" failed: ")[2].strip()

@@ -1,11 +1,14 @@
 """Connection URLs as Django settings: database, channel layer, mail server."""
 
 import hmac
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import dj_database_url
+import django
 from django.core.exceptions import ImproperlyConfigured
 
 from bridge.env import text
@@ -20,12 +23,14 @@ SQLITE_BUSY_TIMEOUT_SECONDS = 20
 
 
 def database(name: str, default_file: Path) -> dict[str, Any]:
-    """PostgreSQL or the SQLite file of the URL; without a URL the default file."""
+    """PostgreSQL, MariaDB, or the SQLite file of the URL; without a URL the default file."""
     url = text(name, f"sqlite:///{default_file}")
     if url.startswith("sqlite:"):
         return _sqlite(name, url)
     if url.startswith(("postgres://", "postgresql://")):
         return _postgres(name, url)
+    if url.startswith("mysql://"):
+        return _mariadb(name, url)
     raise ImproperlyConfigured(
         f"{name} must look like postgres://user:password@host:5432/name or sqlite:////folder/file.sqlite3."
     )
@@ -55,24 +60,47 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
 
 
 def _postgres(name: str, url: str) -> dict[str, Any]:
-    try:
-        # Each thread keeps one connection: 13 per process, of PostgreSQL's 100. A pool would only add
-        # its own delays when the server goes down or comes back. The health check avoids an error page
-        # after a restart of PostgreSQL.
-        config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True)}
-    except ValueError:
-        config = {}
-    # An @ in the name means a password with an unencoded slash: the rest of it must not be shown.
-    if not config.get("NAME") or "@" in config["NAME"]:
-        raise ImproperlyConfigured(
-            f"{name} must look like postgres://user:password@host:5432/name "
-            "(special characters of the password percent-encoded)."
-        )
+    config = _server(url, f"{name} must look like postgres://user:password@host:5432/name")
     config["OPTIONS"] = {
         "connect_timeout": CONNECT_TIMEOUT_SECONDS,
         "tcp_user_timeout": UNACKNOWLEDGED_MILLISECONDS,
         **config.get("OPTIONS", {}),
     }
+    return config
+
+
+def _mariadb(name: str, url: str) -> dict[str, Any]:
+    _install_mariadb_driver(name)
+    config = _server(url, f"{name} must look like mysql://user:password@host:3306/name")
+    config["OPTIONS"] = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, **config.get("OPTIONS", {})}
+    return config
+
+
+def _install_mariadb_driver(name: str) -> None:
+    """Django's driver is mysqlclient, which has to be compiled; PyMySQL in its place needs no compiler."""
+    if find_spec("MySQLdb"):
+        return
+    try:
+        pymysql = import_module("pymysql")
+    except ImportError:
+        raise ImproperlyConfigured(
+            f"{name} needs the package mysqlclient, or PyMySQL: install one."
+        ) from None
+    pymysql.install_as_MySQLdb()
+
+
+def _server(url: str, problem: str) -> dict[str, Any]:
+    """The settings for the URL of a database server."""
+    try:
+        # Each thread keeps one connection: 13 per process, of PostgreSQL's 100. A pool would only add
+        # its own delays when the server goes down or comes back. The health check avoids an error page
+        # after a restart of the server.
+        config: dict[str, Any] = {**dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True)}
+    except ValueError:
+        config = {}
+    # An @ in the name means a password with an unencoded slash: the rest of it must not be shown.
+    if not config.get("NAME") or "@" in config["NAME"]:
+        raise ImproperlyConfigured(f"{problem} (special characters of the password percent-encoded).")
     return config
 
 
@@ -104,18 +132,38 @@ def _digest_of(secret_key: str) -> str:
     return hmac.new(secret_key.encode(), b"bridge.channel_layer", "sha256").hexdigest()[:16]
 
 
-# For each scheme Django's setting for its encryption, and its usual port. The parsers of dj-email-url and
-# django-environ read smtps:// as STARTTLS and know no default port for it.
-MAIL_SCHEMES = {"smtp": ("", 25), "smtp+tls": ("EMAIL_USE_TLS", 587), "smtps": ("EMAIL_USE_SSL", 465)}
+# For each scheme the option of Django's backend for its encryption, and its usual port. The parsers of
+# dj-email-url and django-environ read smtps:// as STARTTLS and know no default port for it.
+MAIL_SCHEMES = {"smtp": ("", 25), "smtp+tls": ("use_tls", 587), "smtps": ("use_ssl", 465)}
 # Longer than any mail server needs for its greeting; a failed notification is sent again anyway.
 MAIL_TIMEOUT_SECONDS = 10
 
 
+# The options of Django's mail backend and, before Django 6.1, the settings with their values.
+MAIL_SETTINGS = {
+    "host": "EMAIL_HOST",
+    "port": "EMAIL_PORT",
+    "username": "EMAIL_HOST_USER",
+    "password": "EMAIL_HOST_PASSWORD",
+    "timeout": "EMAIL_TIMEOUT",
+    "use_tls": "EMAIL_USE_TLS",
+    "use_ssl": "EMAIL_USE_SSL",
+}
+
+
 def mail(name: str) -> dict[str, Any]:
-    """Django's EMAIL_… settings for the mail server; without a URL no mail is sent."""
+    """Django's settings for the mail server, MAILERS or EMAIL_…; without a URL no mail is sent."""
+    options = _mail_options(name)
+    backend = f"django.core.mail.backends.{'smtp' if options else 'dummy'}.EmailBackend"
+    if django.VERSION >= (6, 1):
+        return {"MAILERS": {"default": {"BACKEND": backend, "OPTIONS": options}}}
+    return {"EMAIL_BACKEND": backend, **{MAIL_SETTINGS[name]: value for name, value in options.items()}}
+
+
+def _mail_options(name: str) -> dict[str, Any]:
     url = text(name)
     if not url:
-        return {"EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}
+        return {}
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and parts.scheme in MAIL_SCHEMES and parts.port != 0
@@ -129,11 +177,10 @@ def mail(name: str) -> dict[str, Any]:
         )
     encryption, port = MAIL_SCHEMES[parts.scheme]
     return {
-        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
-        "EMAIL_HOST": parts.hostname,
-        "EMAIL_PORT": parts.port or port,
-        "EMAIL_HOST_USER": unquote(parts.username or ""),
-        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
-        "EMAIL_TIMEOUT": MAIL_TIMEOUT_SECONDS,
+        "host": parts.hostname,
+        "port": parts.port or port,
+        "username": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "timeout": MAIL_TIMEOUT_SECONDS,
         **({encryption: True} if encryption else {}),
     }

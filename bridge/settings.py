@@ -73,6 +73,26 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "ask_bridge:inbox"
 LOGOUT_REDIRECT_URL = "login"
 
+# Each of these is off until its variable is set; docs/sign-in.md describes them. Links of a password reset
+# work for as long as slow mail takes: they open an account.
+PASSWORD_RESET = bool(env.text("EMAIL_URL"))
+PASSWORD_RESET_TIMEOUT = 2 * 3600
+SESSION_LIST = env.flag("SESSION_LIST")
+TWO_FACTOR = env.one_of("TWO_FACTOR", ["off", "optional", "required"])
+OIDC_ISSUER = env.issuer("OIDC_ISSUER")
+OIDC_CLIENT_ID = env.text("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
+OIDC_NAME = env.text("OIDC_NAME")
+OIDC_SCOPES = env.text("OIDC_SCOPES", "openid profile email")
+OIDC_EMAIL_DOMAINS = env.comma_list("OIDC_EMAIL_DOMAINS")
+OIDC_NEW_USERS = env.one_of("OIDC_NEW_USERS", ["create", "refuse"])
+OIDC_SESSION_HOURS = env.hours("OIDC_SESSION_HOURS", 24)
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
+    raise ImproperlyConfigured(
+        "OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: the provider shows both where the site is "
+        "registered as a client."
+    )
+
 # --- Apps, middleware, templates
 
 INSTALLED_APPS = [
@@ -94,7 +114,8 @@ MIDDLEWARE = [
     "bridge.middleware.AgentRequestMiddleware",
     # Early, so that replies of later middleware have the policy, too.
     "csp.middleware.CSPMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "bridge.static_files.StaticFilesMiddleware",
+    "bridge.static_files.PageCompressionMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -104,6 +125,10 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "bridge.middleware.GuessLimitMiddleware",
 ]
+if TWO_FACTOR != "off":
+    MIDDLEWARE += ["django_otp.middleware.OTPMiddleware", "bridge.second_factor.SecondFactorMiddleware"]
+if SESSION_LIST:
+    MIDDLEWARE += ["bridge.own_sessions.OwnSessionsMiddleware"]
 ROOT_URLCONF = "bridge.urls"
 TEMPLATES = [
     {
@@ -139,7 +164,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # About SQLite and the in-memory channel layer with several processes: `serve` refuses a second one.
-SILENCED_SYSTEM_CHECKS = ["ask_bridge.W003", "ask_bridge.W004"]
+SILENCED_SYSTEM_CHECKS = ["ask_bridge.W003", "ask_bridge.W004", "ask_bridge.W009"]
 
 # --- Database, cache, channel layer, notifications
 
@@ -168,27 +193,26 @@ ASK_BRIDGE = {
     "VAPID_SUBJECT": env.text("VAPID_SUBJECT"),
     "WEBHOOK_ALLOWED_NETWORKS": env.networks("WEBHOOK_ALLOWED_NETWORKS"),
     "PUSH_ALLOWED_NETWORKS": env.networks("PUSH_ALLOWED_NETWORKS"),
+    "ROOM_CREATORS": env.one_of("ROOM_CREATORS", ["staff", "everyone"]),
+    "KEEP_DAYS": env.whole_number("KEEP_DAYS", most=36_500),
+    "DELETED_PEOPLE": env.one_of("DELETED_PEOPLE", ["named", "anonymous"]),
 }
 
-# EMAIL_BACKEND, EMAIL_HOST and others.
+# MAILERS, or before Django 6.1 EMAIL_BACKEND, EMAIL_HOST and others.
 globals().update(service_urls.mail("EMAIL_URL"))
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", f"Ask Bridge <ask-bridge@{urlsplit(ORIGIN).hostname}>")
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.text("STATIC_DIR", str(DATA_DIR / "static"))
+if not PRODUCTION:
+    Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a missing folder
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # pages of other sites need none of these files
-if PRODUCTION:
-    # Names contain a hash of the content, so browsers may cache the files without a limit.
-    STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
-    }
-else:
-    # Served from the source folders: no collectstatic, and a reload shows an edit.
-    WHITENOISE_USE_FINDERS = True
-    WHITENOISE_AUTOREFRESH = True
-    WHITENOISE_MAX_AGE = 0
+# `serve` collects them. Names contain a hash of the content, so browsers may cache the files without a limit.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "bridge.static_files.CollectedFiles"},
+}
 
 # Several times the size of the largest possible answer: four prompts with texts of maximum length. The server
 # reads no larger body into memory.
@@ -208,7 +232,10 @@ USE_TZ = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "bridge.logs.RequestId"}},
+    "filters": {
+        "request_id": {"()": "bridge.logs.RequestId"},
+        "outages": {"()": "rooms.db.outages.WithoutOutages"},
+    },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(request_suffix)s"},
         "json": {"()": "bridge.logs.JsonLine"},
@@ -216,7 +243,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "filters": ["request_id"],
+            "filters": ["outages", "request_id"],
             "formatter": env.one_of("LOG_FORMAT", ["line", "json"]),
         }
     },

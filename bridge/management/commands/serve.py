@@ -10,8 +10,9 @@ from django.core.management import BaseCommand, CommandError, CommandParser, cal
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from bridge import env, preflight
+from bridge import env, preflight, static_files
 from bridge.first_run import prepare_empty_site
+from bridge.signin_link import create_link
 
 # Wildcard addresses, and for each the address that a browser on this machine opens.
 ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
@@ -45,7 +46,8 @@ class Command(BaseCommand):
                 credentials = prepare_empty_site()
             address = _address(host, bound.getsockname()[1])
             if credentials:  # printed before anything else can fail: they are not stored in plain text
-                self._print(credentials.text(_public_address() or address))
+                link = None if settings.PRODUCTION else create_link(credentials.admin)
+                self._print(credentials.text(_public_address() or address, link))
             self._serve(bound, host, address)
 
     def _make_data_private(self) -> None:
@@ -58,12 +60,12 @@ class Command(BaseCommand):
     def _prepare(self) -> None:
         executor = MigrationExecutor(connection)
         if steps := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            self._print(f"Preparing the database ({len(steps)} migrations) …")
+            if executor.loader.applied_migrations:  # quiet at the first start
+                self._print(f"Preparing the database ({len(steps)} migrations) …")
             call_command("migrate", verbosity=0, interactive=False)
         call_command("createcachetable", verbosity=0)
-        if settings.PRODUCTION:
-            self._print("Collecting static files …")
-            call_command("collectstatic", verbosity=0, interactive=False)
+        if not settings.DEBUG:
+            static_files.collect()
 
     def _serve(self, bound: socket.socket, host: str, address: str) -> None:
         from bridge.asgi import application

@@ -1,0 +1,95 @@
+"""Which user signs in: finds, links or creates the user of an account at the OpenID provider."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, transaction
+
+from bridge.models import CompanyAccount
+
+# What Django's user names may have, beside letters and digits.
+NOT_IN_USERNAMES = re.compile(r"[^\w.@+-]")
+# Of the 150 characters that Django allows, with room for a number.
+LONGEST_USERNAME = 145
+
+
+class Refused(Exception):
+    """This account may not sign in; `why` is a name in the template that says so."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def user_of(issuer: str, claims: Mapping[str, Any]) -> Any:
+    """The active user of this account, with name and address as the provider has them."""
+    email = verified_email(claims)
+    domains = {domain.lower() for domain in settings.OIDC_EMAIL_DOMAINS}
+    if domains and email.rpartition("@")[2] not in domains:
+        raise Refused("domain")
+    try:
+        with transaction.atomic():
+            user = _linked(issuer, claims["sub"]) or _link(issuer, claims, email)
+    except IntegrityError:  # the same person signs in twice at once, for the first time
+        user = _linked(issuer, claims["sub"])
+    if user is None or not user.is_active:
+        raise Refused("inactive")
+    _update(user, claims, email)
+    return user
+
+
+def verified_email(claims: Mapping[str, Any]) -> str:
+    """The e-mail address, in lower case, if the provider says that it belongs to the person; else ""."""
+    is_verified = claims.get("email_verified") in (True, "true")  # some send a text
+    return str(claims.get("email", "")).lower() if is_verified else ""
+
+
+def _linked(issuer: str, subject: str) -> Any:
+    found = CompanyAccount.objects.filter(issuer=issuer, subject=subject).select_related("user").first()
+    return found and found.user
+
+
+def _link(issuer: str, claims: Mapping[str, Any], email: str) -> Any:
+    """At the first time: the one user with this address, else a new user."""
+    users = get_user_model()._default_manager
+    same = list(users.filter(email__iexact=email)[:2]) if email else []
+    if len(same) == 1:
+        user = same[0]
+    elif settings.OIDC_NEW_USERS == "refuse":
+        raise Refused("unknown")
+    else:
+        # Without a password: such a user can sign in here in no other way.
+        user = users.create_user(username=_free_username(claims, email), email=email)
+    CompanyAccount.objects.create(user=user, issuer=issuer, subject=claims["sub"])
+    return user
+
+
+def _free_username(claims: Mapping[str, Any], email: str) -> str:
+    """The name at the provider; with a number if another user has it."""
+    users = get_user_model()
+    given = (claims.get("preferred_username"), email.partition("@")[0], claims.get("name"), "person")
+    wanted = str(next(filter(None, given)))
+    base = NOT_IN_USERNAMES.sub("-", wanted)[:LONGEST_USERNAME]
+    alike = users._default_manager.filter(username__istartswith=base).values_list("username", flat=True)
+    taken = {name.lower() for name in alike}
+    free = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
+    return next(name for name in free if name.lower() not in taken)
+
+
+def _update(user: Any, claims: Mapping[str, Any], email: str) -> None:
+    """Take over name and address where the provider has them and they differ."""
+    full_name = str(claims.get("name", ""))
+    first, _, last = full_name.partition(" ")
+    told = {
+        "first_name": str(claims.get("given_name") or first)[:150],
+        "last_name": str(claims.get("family_name") or (last if not claims.get("given_name") else ""))[:150],
+        "email": email[:254],
+    }
+    changed = [name for name, value in told.items() if value and getattr(user, name) != value]
+    for name in changed:
+        setattr(user, name, told[name])
+    if changed:
+        user.save(update_fields=changed)
