@@ -9,7 +9,7 @@ from bridge_client.commands import exits, flags, terminal_text
 from bridge_client.transport.waiting import POLL_SECONDS
 
 EPILOG = """Prints one message per line as JSON, oldest first, with id, sender, sender_type, type, content,
-color and created_at.
+color and created_at. A message of a person who corrects an answer also names its question.
 
 example:
   ask-bridge poll --after q_01j8… --wait 60

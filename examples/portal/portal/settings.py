@@ -14,8 +14,7 @@ INSTALLED_APPS = [
     "portal",
     "people",
     "board",
-    "rooms",  # Ask Bridge
-    "django_htmx",  # for Ask Bridge
+    "ask_bridge",  # Ask Bridge
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -54,7 +53,10 @@ AUTH_USER_MODEL = "people.Person"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 
-ASK_BRIDGE = {"PERMISSIONS": "portal.permissions.TeamPermissions"}
+ASK_BRIDGE = {
+    "PERMISSIONS": "portal.permissions.TeamPermissions",
+    "PROFILES": "portal.profiles.TeamProfiles",
+}
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -78,6 +80,9 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 STATIC_URL = "static/"
+# `npm install` brings Bootstrap; without it the portal works, and looks plain.
+BOOTSTRAP = BASE_DIR / "node_modules" / "bootstrap" / "dist"
+STATICFILES_DIRS = [("bootstrap", BOOTSTRAP)] if BOOTSTRAP.is_dir() else []
 LANGUAGE_CODE = "de"
 TIME_ZONE = "Europe/Berlin"
 USE_TZ = True
