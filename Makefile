@@ -1,7 +1,7 @@
 # Ask Bridge: `make run` starts the site, `make dev` the one for developers, `make test` runs every check.
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev env check test coverage versions soak bench lint unit audit format lock messages screenshots icons \
+.PHONY: help run demo dev env check test coverage versions soak bench lint unit audit format lock messages screenshots icons \
 	dist clean
 
 BIN := .venv/bin
@@ -12,11 +12,13 @@ PYTHON ?= $(firstword $(shell for candidate in python3 python3.14 python3.13 pyt
 
 # Only these services are used by tests; scripts/test-services sets them up where it can.
 export TEST_DATABASE_URL ?= postgres://ask_bridge:ask_bridge@127.0.0.1:5432/ask_bridge
+export TEST_MARIADB_URL ?= mysql://root@127.0.0.1:3306/ask_bridge
 export TEST_REDIS_URL ?= redis://127.0.0.1:6379/15
 
 # Checks must not depend on, nor write to, the site that runs from this folder.
 SITE_ENV := HOST PORT DATABASE_URL REDIS_URL STATIC_DIR SECRET_KEY SECRET_KEY_FALLBACKS ALLOWED_HOSTS LANGUAGE_CODE PRODUCTION LOG_FORMAT METRICS_TOKEN \
-	ORIGIN EMAIL_URL EMAIL_FROM VAPID_PRIVATE_KEY VAPID_SUBJECT WEBHOOK_ALLOWED_NETWORKS PUSH_ALLOWED_NETWORKS
+	SESSION_LIST TWO_FACTOR OIDC_ISSUER OIDC_CLIENT_ID OIDC_CLIENT_SECRET OIDC_NAME OIDC_SCOPES OIDC_EMAIL_DOMAINS \
+	OIDC_NEW_USERS OIDC_SESSION_HOURS ORIGIN EMAIL_URL EMAIL_FROM VAPID_PRIVATE_KEY VAPID_SUBJECT WEBHOOK_ALLOWED_NETWORKS PUSH_ALLOWED_NETWORKS KEEP_DAYS DELETED_PEOPLE
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
 # Three at a time, a file each, in the order of tests/conftest.py: much of a test is waiting for something.
@@ -27,6 +29,9 @@ help: ## Show this list
 
 run: .venv/.server ## Start the site on http://127.0.0.1:8000 (HOST and PORT change that)
 	@exec $(BIN)/python manage.py serve
+
+demo: .venv/.server ## Play for five minutes: the site with a past and three scripted agents (PORT changes 8000)
+	@exec $(ISOLATED) PORT="$(PORT)" $(BIN)/python scripts/demo.py
 
 dev: .venv/.dev ## The site with demo data, debug pages and restart on edit (PORT changes 8000)
 	@exec $(ISOLATED) PORT="$(PORT)" $(BIN)/python scripts/dev.py
@@ -42,13 +47,17 @@ unit: .venv/.dev
 	@$(ISOLATED) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quiet \
 		-m "unit and not slow" tests/rooms tests/client
 
-test: .venv/.dev ## Everything: lint, all tests on PostgreSQL and SQLite; in CI also audit and versions
+test: .venv/.dev ## Everything: lint, all tests on PostgreSQL, MariaDB and SQLite; in CI also audit and versions
 	@scripts/test-services
 	@$(MAKE) --no-print-directory lint
 	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory audit && $(ISOLATED) $(BIN)/python scripts/versions.py newest; fi
 	@if scripts/test-services postgres; then \
 		echo "== tests/rooms on PostgreSQL"; \
 		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
+	fi
+	@if scripts/test-services mariadb; then \
+		echo "== tests/rooms on MariaDB, those that depend on the database"; \
+		$(ISOLATED) DATABASE_URL="$$TEST_MARIADB_URL" $(PYTEST) --numprocesses 2 -m mariadb tests/rooms; \
 	fi
 	@echo "== all tests on SQLite"
 	@$(ISOLATED) $(PYTEST)
@@ -88,8 +97,8 @@ LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.1
 	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" pyproject.toml
 
 lock: .venv/.dev ## Remake requirements/*.txt from pyproject.toml
-	$(LOCK) --extra server --output-file requirements/server.txt
-	$(LOCK) --extra server --extra dev --constraints requirements/server.txt \
+	$(LOCK) --extra server --extra company --output-file requirements/server.txt
+	$(LOCK) --extra server --extra company --extra dev --constraints requirements/server.txt \
 		--output-file requirements/dev.txt
 	$(LOCK) --extra bench --constraints requirements/dev.txt --output-file requirements/bench.txt
 
@@ -99,8 +108,8 @@ messages: .venv/.dev ## Collect texts and compile translations
 		--add-location file --no-wrap --no-obsolete
 	$(ISOLATED) $(BIN)/python manage.py compilemessages --locale de --ignore .venv
 
-screenshots: .venv/.dev ## Make the pictures in docs/images anew
-	$(ISOLATED) $(BIN)/python scripts/screenshots.py
+screenshots: .venv/.dev ## Pictures of every page and state into build/screenshots, those of the documents into docs/images (STATES="inbox room" for some)
+	$(ISOLATED) $(BIN)/python scripts/screenshots.py $(STATES)
 
 icons: .venv/.dev ## Make the icons of the installed app anew
 	$(BIN)/python scripts/icons.py
@@ -112,24 +121,29 @@ clean: ## Remove .venv and caches; never the data folder
 	rm -rf .venv .venv-versions .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A stamp is touched only after pip succeeded, so an interrupted installation is taken up again.
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --require-hashes
+# A stamp is touched only after pip succeeded, so an interrupted installation is taken up again. pip's own output
+# is of use only when it fails.
+INSTALL_LOG := .venv/install.log
+define install
+	@printf "Installing $(1) into .venv, about a minute … "
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(2) >$(INSTALL_LOG) 2>&1 || { \
+		echo "failed."; tail -n 20 $(INSTALL_LOG) >&2; \
+		echo "The installation failed; $(INSTALL_LOG) has all of pip's output." >&2; exit 1; }
+	@echo "done."
+endef
 
 .venv/.server: requirements/server.txt | $(BIN)/python
-	@echo "Installing what the site needs into .venv (first time or after an update) …"
-	@$(PIP_INSTALL) -r $<
+	$(call install,what the site needs,$<)
 	@touch $@
 
 # dev.txt holds everything of server.txt in the same versions: both are installed then.
 .venv/.dev: requirements/dev.txt | $(BIN)/python
-	@echo "Installing what development needs into .venv (first time or after an update) …"
-	@$(PIP_INSTALL) -r $<
+	$(call install,what development needs,$<)
 	@touch .venv/.server $@
 
 # Only what the other two do not hold, in versions that agree with theirs.
 .venv/.bench: requirements/bench.txt .venv/.dev
-	@echo "Installing what the benchmark compares us with into .venv (first time or after an update) …"
-	@$(PIP_INSTALL) -r $<
+	$(call install,what the benchmark compares us with,$<)
 	@touch $@
 
 $(BIN)/python:
@@ -137,5 +151,4 @@ $(BIN)/python:
 		echo "Ask Bridge needs Python 3.11 or newer: install it, or name it with make run PYTHON=/path/to/python3." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 		echo "Python's venv module is missing: install it (on Debian and Ubuntu: apt install python3-venv)." >&2; exit 1; }
-	@echo "Creating .venv with $$($(PYTHON) --version) …"
 	@$(PYTHON) -m venv --clear .venv

@@ -21,13 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".venv-versions"
 # Oldest first.
-SERVER = {"3.11": ["5.2"], "3.12": ["5.2", "6.0"], "3.13": ["5.2", "6.0"]}
+SERVER = {"3.11": ["5.2"], "3.12": ["5.2", "6.0", "6.1"], "3.13": ["5.2", "6.0", "6.1"]}
 CLIENT = ["3.9", "3.10", "3.11", "3.12", "3.13"]
 # What the unit tests of both packages import, beside the extra `server`.
 TOOLS = [
     "hypothesis",
     "mcp",
     "openapi-spec-validator",
+    "pymysql",
     "pytest",
     "pytest-cov",
     "pytest-django",
@@ -112,10 +113,14 @@ def locked_versions() -> list[str]:
 
 
 def server_requirements() -> list[str]:
-    """The extra `server` without Django."""
+    """The extras of the standalone site, with that for portals, without Django."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra: list[str] = project["optional-dependencies"]["server"]
-    return [requirement for requirement in extra if not requirement.startswith("django>")]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    return [
+        requirement
+        for requirement in [*extras["portal"], *extras["server"], *extras["company"]]
+        if not requirement.startswith(("django>", "ask-bridge["))
+    ]
 
 
 def uv(*arguments: object) -> None:

@@ -249,7 +249,7 @@ def test_the_block_of_the_connect_page_is_enough(
     claude_with: WhichClaude, bridge: Bridge, ana: Person, room: Agent
 ) -> None:
     """Pasted into an empty settings file, nothing else."""
-    shown = ana.get(f"/rooms/{room.room}/connect").block("client-http").replace("abk_…", room.key)
+    shown = ana.get(f"/rooms/{room.room}/connect").block("ab-client-http").replace("abk_…", room.key)
     claude = claude_with(call := ask(DATABASE))
     Path(claude.settings_file).write_text(shown)
     with claude.running(*MAY_ASK):

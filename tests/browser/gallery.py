@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
+from tests.harness.pages import next_step
 from tests.harness.timing import eventually
 
 LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
@@ -141,7 +142,9 @@ class Gallery:
         page.route("**/answer", lambda route: held.setdefault(route.request.url.split("/")[-2], route))
         with self.agent.waiting(self.waiting["id"]):
             page.goto(f"/rooms/{self.agent.room}")
-            expect(self.card(page, self.waiting)).to_contain_text("Agent waiting")
+            # All cards, also those that are rows because there are so many.
+            page.locator(".ab-fold-row").evaluate_all("all => all.forEach((one) => one.click())")
+            expect(self.card(page, self.waiting)).to_contain_text("Waiting")
             self._lose(page, race, held)
             self._open_everything(page, held)
             yield
@@ -165,8 +168,8 @@ class Gallery:
 
     def _open_everything(self, page: Page, held: dict[str, Route]) -> None:
         card = self.card(page, self.waiting)
-        card.locator(".context summary").click()
-        card.locator(".skip summary").click()
+        card.locator(".ab-context summary").click()
+        card.locator(".ab-skip summary").click()
         card = self.card(page, self.gone)
         card.get_by_role("checkbox", name="Unit tests").press("Space")
         card.get_by_role("checkbox", name="Other").check()
@@ -174,16 +177,21 @@ class Gallery:
         card.get_by_text("Add a note").click()
         card.get_by_label("Note for the agent").fill("Not before Friday")
         card = self.card(page, self.refused)
+        next_step(card)
         card.get_by_role("checkbox", name="Other").check()
+        next_step(card)
         card.get_by_role("button", name="Submit").click()
         eventually(lambda: page.title() and self.refused["id"] in held)
         held.pop(self.refused["id"]).continue_()
-        expect(card.get_by_role("alert")).to_contain_text("needs an option")
+        expect(card.get_by_text("Needs an option or a text")).to_be_visible()
+        next_step(card)
         expect(card.get_by_text("Other needs a text of your own")).to_be_visible()
         expect(
-            self.card(page, self.locked).get_by_text("Only ben and managers can answer this")
+            self.card(page, self.locked).get_by_text("Only Ben Okafor and managers can answer this")
         ).to_be_visible()
-        expect(self.card(page, self.for_voters).get_by_text("Only ben and cleo can vote")).to_be_visible()
+        expect(
+            self.card(page, self.for_voters).get_by_text("Only Ben Okafor and cleo can vote")
+        ).to_be_visible()
         card.get_by_text("Ask back").click()
         self.bridge.person("ben").post(f"/rooms/{self.agent.room}/questions/{self.gone['id']}/answering", {})
         expect(page.get_by_text("Ben Okafor is answering")).to_be_visible()
@@ -192,4 +200,6 @@ class Gallery:
         page.keyboard.press("Space")
         page.keyboard.press("Enter")
         expect(card.get_by_text("Sending…")).to_be_visible()
-        page.locator(".settled, .log-group").evaluate_all("all => all.forEach((one) => (one.open = true))")
+        page.locator(".ab-settled, .ab-log-group").evaluate_all(
+            "all => all.forEach((one) => (one.open = true))"
+        )

@@ -18,11 +18,12 @@ FOCUS = """() => {
     const element = document.activeElement;
     const isRepeated = element === document.body || "walked" in element.dataset;
     element.dataset.walked = "yes";
-    const shown = [element, element.closest("label"), element.closest(".option")].filter(Boolean);
+    const shown = [element, element.closest("label"), element.closest(".ab-option")].filter(Boolean);
     const hasRing = shown.some((one) => getComputedStyle(one).outlineStyle !== "none");
     const {left, top, width, height} = shown.at(-1).getBoundingClientRect();
     const above = document.elementFromPoint(left + width / 2, Math.min(top + height / 2, innerHeight - 1));
-    const isCovered = Boolean(above?.closest(".composer")) && !element.closest(".composer");
+    const floating = ".ab-composer, .ab-tabs, .ab-card-actions, .ab-pager";
+    const isCovered = Boolean(above?.closest(floating)) && !element.closest(floating);
     return {what: element.outerHTML.slice(0, 120), isSeen: hasRing && above && !isCovered, isRepeated};
 }"""
 
@@ -73,7 +74,7 @@ def test_a_room_with_cards_in_every_state(open_browser: OpenBrowser, gallery: Ga
     page = open_browser().new_page()
     with gallery.on(page):
         for state in (
-            *("Agent waiting", "Agent no longer active", "Expires", "needs an option", "Sending…"),
+            *("Waiting", "Agent left", "expires", "Other needs a text", "Sending…"),
             *("Answered by you", "Answered by Ben Okafor", "Answered in the terminal", "came too late"),
             *("Skipped by you", "Skipped by Ben Okafor", "Asked back by you", "Withdrawn by the agent"),
             *("Expired without an answer", "Expired, default used"),
@@ -139,28 +140,33 @@ def test_connecting_an_agent(open_browser: OpenBrowser, bridge: Bridge) -> None:
     page.get_by_label("Name of the agent").fill("refactor-bot on a laptop with a rather long name")
     page.get_by_role("button", name="Create a key").click()
     expect(page.get_by_text("Copy it now")).to_be_visible()
-    for client in page.locator(".segments").get_by_role("radio").all():
-        client.check()
+    for tab in page.get_by_role("tab").all():
+        tab.click()
         expect_no_problems(page)
+    page.get_by_role("button", name="Send a test question").click()
+    expect(page.get_by_role("article")).to_contain_text("Do you see this card?")
+    expect(page.get_by_role("listitem").filter(has_text="First question")).to_contain_text("Done:")
+    expect_no_problems(page)
 
 
 @pytest.mark.parametrize("width", [320, 1280])
 def test_the_focus_is_seen_wherever_it_goes(open_browser: OpenBrowser, gallery: Gallery, width: int) -> None:
     page = open_browser(viewport={"width": width, "height": 700}).new_page()
     with gallery.on(page):
-        page.locator(".skip-link").focus()
+        page.locator(".ab-skip-link").focus()
         walked = []
         while not (step := page.evaluate(FOCUS))["isRepeated"]:
             walked.append(step)
             page.keyboard.press("Tab")
-        for kind in ("rail-link", "radio", "checkbox", "<textarea", "<summary", "<pre", "<button", "reason"):
+        place = "rail-link" if width == 1280 else 'class="ab-tab"'
+        for kind in (place, "radio", "checkbox", "<textarea", "<summary", "<pre", "<button", "reason"):
             assert any(kind in step["what"] for step in walked), f"Tab does not lead to {kind}"
         assert [step["what"] for step in walked if not step["isSeen"]] == []
 
 
 def test_nothing_moves_for_who_wants_it_so(open_browser: OpenBrowser, gallery: Gallery) -> None:
     # "NAME is answering…" vanishes after a while, which is no motion.
-    moving = "document.getAnimations().map((one) => one.animationName).filter((name) => name !== 'lapse')"
+    moving = "document.getAnimations().map((one) => one.animationName).filter((name) => name !== 'ab-lapse')"
     page = open_browser().new_page()
     with gallery.on(page):
         assert page.evaluate(moving) != []
@@ -185,5 +191,5 @@ def test_choice_and_focus_are_seen_in_the_colours_of_the_system(
 
 def ring(page: Page, name: str) -> str:
     """How the option is outlined."""
-    option = page.locator(".option", has_text=name)
+    option = page.locator(".ab-option", has_text=name)
     return str(option.evaluate("(option) => getComputedStyle(option).outline"))

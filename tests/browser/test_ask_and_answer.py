@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
-from tests.harness.pages import TWO_PROMPTS, click_option, wait_for_stream
+from tests.harness.pages import TWO_PROMPTS, click_option, next_step, wait_for_stream
 from tests.harness.timing import best_of, eventually
 
 RoomPage = Callable[..., Page]
@@ -29,13 +29,13 @@ def test_a_card_appears_and_a_click_ends_the_wait(agent: Agent, room_page: RoomP
     with agent.asking(wait=50) as wait:
         card = page.get_by_role("article")
         expect(card).to_contain_text("Which database?")
-        expect(card).to_contain_text("Agent waiting")
+        expect(card).to_contain_text("Waiting")
         click_option(page, "SQLite")
         settled = wait.result()
     assert settled["answer"]["by"] == {"username": "ana", "name": "Ana Costa"}
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
     expect(card).to_contain_text("Answered by you")
-    expect(card).to_contain_text("Database: SQLite")
+    expect(card).to_contain_text("Which database? SQLite")
     expect(card).to_contain_text("Delivered to the agent")
 
 
@@ -46,7 +46,10 @@ def test_the_agent_goes_on_within_a_second(agent: Agent, room_page: RoomPage) ->
         with agent.asking(wait=50) as wait:
             clicked_at = click_option(page, "SQLite")
             wait.result()
-            return time.monotonic() - clicked_at
+            took = time.monotonic() - clicked_at
+        # The card says "Sent" before it folds; the agent does not wait for that.
+        expect(page.locator(".ab-card.ab-is-open")).to_have_count(0)
+        return took
 
     assert best_of(3, answer) < 1
 
@@ -66,7 +69,7 @@ def test_two_people_at_once_have_one_winner_and_the_other_is_told(agent: Agent, 
     question = agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
     # Ben's stream is cut, so that he still has the open card when he clicks.
-    ben.evaluate("htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()")
+    ben.evaluate("askBridgeHtmx.find('#ab-layout')['ask-bridge-htmx-internal-data'].sseEventSource.close()")
     click_option(ana, "SQLite")
     expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     ben.get_by_role("radio", name="Other").check()
@@ -75,7 +78,7 @@ def test_two_people_at_once_have_one_winner_and_the_other_is_told(agent: Agent, 
     card = ben.get_by_role("article")
     expect(card).to_contain_text("Your answer came too late")
     expect(card).to_contain_text("Answered by Ana Costa")
-    expect(card).to_contain_text("Database: SQLite")
+    expect(card).to_contain_text("Which database? SQLite")
     expect(card).to_contain_text("Neither: files will do")
     assert agent.read(question["id"])["answer"]["by"]["username"] == "ana"
 
@@ -96,9 +99,11 @@ def test_several_prompts_are_answered_together_with_other(agent: Agent, room_pag
     page.get_by_role("checkbox", name="Unit tests").check()
     page.get_by_role("checkbox", name="Other").check()
     page.get_by_label("Your own answer to: Which checks").fill("License scan")
+    next_step(page)
     page.get_by_role("radio", name="Tonight").check()
     page.get_by_role("button", name="Submit").click()
     card = page.get_by_role("article")
+    expect(card).to_contain_text("Answered by you")
     expect(card).to_contain_text("Checks: Unit tests, License scan")
     expect(card).to_contain_text("Time: Tonight")
     assert agent.read(question["id"])["answer"]["answers"] == [
@@ -124,8 +129,12 @@ def test_what_is_missing_is_said_on_the_card_and_nothing_is_lost(agent: Agent, r
     page = room_page()
     page.get_by_role("checkbox", name="Other").check()
     page.get_by_label("Your own answer to: Which checks").fill("License scan")
+    next_step(page)
+    next_step(page)
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option or a text of your own")
+    time = page.get_by_role("group", name="When do we release?")
+    expect(time.get_by_role("alert")).to_have_text("Needs an option or a text of your own.")
+    page.get_by_role("button", name="Back").click()
     expect(page.get_by_label("Your own answer to: Which checks")).to_have_value("License scan")
     assert agent.read(question["id"])["status"] == "open"
 
@@ -136,20 +145,24 @@ def test_other_without_a_text_is_said_at_its_field(agent: Agent, room_page: Room
     field = page.get_by_label("Your own answer to: Which checks")
     page.get_by_role("checkbox", name="Unit tests").check()
     page.get_by_role("checkbox", name="Other").check()
+    next_step(page)
     page.get_by_role("radio", name="Tonight").check()
     page.get_by_role("button", name="Submit").click()
     expect(field).to_be_focused()
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(field).to_have_accessible_description("Other needs a text of your own.")
     expect(page.get_by_role("checkbox", name="Unit tests")).to_be_checked()
-    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
     assert agent.read(question["id"])["status"] == "open"
     # Without the tick there is nothing to complain about.
     page.get_by_role("checkbox", name="Other").uncheck()
     expect(page.get_by_text("Other needs a text")).to_be_hidden()
     page.get_by_role("checkbox", name="Other").check()
     page.keyboard.type("License scan")
+    next_step(page)
+    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
+    next_step(page)
     page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
     expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, License scan")
 
 
@@ -160,14 +173,21 @@ def test_the_field_of_other_is_fine_again_when_something_else_is_missing(
     page = room_page()
     field = page.get_by_label("Your own answer to: Which checks")
     page.get_by_role("checkbox", name="Other").check()
+    next_step(page)
+    next_step(page)
     page.get_by_role("button", name="Submit").click()
+    expect(field).to_be_focused()
     expect(field).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option")
     field.fill("License scan")
+    next_step(page)
+    missing = page.get_by_text("Needs an option or a text of your own.")
+    expect(missing).to_be_visible()
+    next_step(page)
     page.get_by_role("button", name="Submit").click()
+    expect(missing).to_be_visible()
+    page.get_by_role("button", name="Back").click()
     expect(field).to_have_attribute("aria-invalid", "false")
     expect(page.get_by_text("Other needs a text")).to_be_hidden()
-    expect(page.get_by_role("alert")).to_contain_text("Time: needs an option")
 
 
 def test_skipping_tells_the_agent_why(agent: Agent, room_page: RoomPage) -> None:
@@ -188,13 +208,13 @@ def test_an_agent_that_is_killed_is_marked_and_cleared_when_it_returns(
     question = agent.ask()
     page = room_page()
     card = page.get_by_role("article")
-    expect(card).to_contain_text("Agent not waiting yet")
+    expect(card).to_contain_text("No agent is waiting yet")
     with agent.waiting(question["id"]) as wait:
-        expect(card).to_contain_text("Agent waiting")
+        expect(card).to_contain_text("Waiting")
         wait.hang_up()
-        expect(card).to_contain_text("Agent no longer active")
+        expect(card).to_contain_text("Agent left")
     with agent.waiting(question["id"]):
-        expect(card).to_contain_text("Agent waiting")
+        expect(card).to_contain_text("Waiting")
 
 
 def test_typed_text_survives_what_happens_to_the_card(agent: Agent, room_page: RoomPage) -> None:
@@ -204,7 +224,7 @@ def test_typed_text_survives_what_happens_to_the_card(agent: Agent, room_page: R
     field = page.get_by_label("Your own answer")
     field.fill("half a thought")
     with agent.waiting(question["id"]):
-        expect(page.get_by_role("article")).to_contain_text("Agent waiting")
+        expect(page.get_by_role("article")).to_contain_text("Waiting")
         agent.send("meanwhile")
         expect(page.get_by_text("meanwhile")).to_be_visible()
         expect(field).to_have_value("half a thought")
@@ -229,7 +249,7 @@ def test_a_fresh_card_ignores_a_click_that_was_meant_for_something_else(
     # Click in the same task in which the card appears: no person can have aimed at it.
     page.evaluate(
         """() => new MutationObserver((_, observer) => {
-            const option = document.querySelector(".option-row .option");
+            const option = document.querySelector(".ab-option-row .ab-option");
             if (!option) return;
             observer.disconnect();
             queueMicrotask(() => {
@@ -248,7 +268,7 @@ def test_the_inbox_shows_new_questions_by_itself(
     agent: Agent, open_browser: Callable[..., BrowserContext]
 ) -> None:
     page = open_browser("ben").new_page()
-    page.goto("/")
+    page.goto(f"/?room={agent.room}")
     wait_for_stream(page)
     question = agent.ask()
     card = page.locator(f"#card-{question['id']}")
@@ -263,7 +283,7 @@ def test_messages_go_both_ways(agent: Agent, room_page: RoomPage) -> None:
     expect(page.get_by_text("I read 14 files")).to_be_visible()
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(page.locator(".ab-message-text")).to_have_text("Please hurry")
     expect(page.get_by_label("Message the agents")).to_have_value("")
     messages = agent.call("GET", f"{agent.path}/messages").json()["messages"]
     assert [(m["sender"], m["type"], m["content"]) for m in messages] == [
@@ -301,7 +321,7 @@ def test_what_an_agent_writes_stays_text(agent: Agent, room_page: RoomPage) -> N
         context={"text": hostile, "branch": hostile},
     )
     agent.send(hostile)
-    expect(page.locator(".message-text")).to_have_text(hostile)
+    expect(page.locator(".ab-message-text")).to_have_text(hostile)
     expect(page.get_by_role("article").last).to_contain_text("<script>")
     assert page.evaluate("window.pwned") is None
 
@@ -318,15 +338,15 @@ def test_a_manager_creates_a_key_that_works_at_once(
     page.get_by_label("Name of the agent").fill("new-bot")
     page.get_by_role("button", name="Create a key").click()
     expect(page.get_by_text("Copy it now")).to_be_visible()
-    key = page.locator(".key-panel pre").inner_text()
+    key = page.locator(".ab-key-panel pre").inner_text()
     row = page.get_by_role("row", name="new-bot")
     expect(row).to_contain_text("Not used yet")
     assert Agent(bridge.site, "lobby", key).ask()["room"] == "lobby"
     expect(row).to_contain_text("now")
     # Every block is ready to paste, for this server and with this key.
-    for client in ("Claude Code", "Claude Code, with the command", "Agent SDK", "MCP", "curl"):
-        page.get_by_role("radio", name=client, exact=True).check()
-        block = page.locator(".client:visible pre").first
+    for client in ("Claude Code", "Claude Code and terminal", "Agent SDK", "MCP", "CLI", "curl"):
+        page.get_by_role("tab", name=client, exact=True).click()
+        block = page.locator(".ab-client:visible pre").first
         expect(block).to_contain_text(f"http://127.0.0.1:{bridge.site.port}")
         expect(block).to_contain_text(key)
     page.goto("/rooms/lobby/connect")

@@ -86,7 +86,8 @@ def test_nothing_is_not_sent(agent: Agent, room_page: RoomPage) -> None:
     page = room_page()
     begin(page, "   ")
     send(page)
-    expect(page.get_by_role("alert")).to_contain_text("Write what the agent should know before you choose")
+    told = page.locator(".ab-ask-back-form").get_by_role("alert")
+    expect(told).to_contain_text("Write what the agent should know before you choose")
     assert agent.read(question["id"])["status"] == "open"
     field(page).fill(TEXT)
     send(page)
@@ -101,7 +102,7 @@ def test_submit_works_beside_an_open_reply(agent: Agent, room_page: RoomPage) ->
     begin(page)
     page.get_by_role("checkbox", name="A1").check()
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("article")).to_contain_text("Checks: A1")
+    expect(page.get_by_role("article")).to_contain_text("Which checks? A1")
 
 
 def test_half_a_reply_survives_a_reload(agent: Agent, room_page: RoomPage) -> None:
@@ -126,7 +127,7 @@ def test_half_a_reply_stays_readable_when_another_person_answers(
     ben: Person = bridge.person("ben", bridge.site)
     ben.answer(question, "SQLite")
     expect(page.get_by_role("article")).to_contain_text("Answered by Ben Okafor")
-    expect(page.locator(".lost")).to_contain_text("How lar")
+    expect(page.locator(".ab-lost")).to_contain_text("How lar")
 
 
 def test_a_reply_that_comes_too_late_stays_readable(agent: Agent, room_page: RoomPage) -> None:
@@ -134,15 +135,15 @@ def test_a_reply_that_comes_too_late_stays_readable(agent: Agent, room_page: Roo
     ana, ben = room_page("ana"), room_page("ben")
     begin(ben)
     # Ben's stream is cut, so that he still has the open card when he sends.
-    ben.evaluate("htmx.find('#layout')['htmx-internal-data'].sseEventSource.close()")
+    ben.evaluate("askBridgeHtmx.find('#ab-layout')['ask-bridge-htmx-internal-data'].sseEventSource.close()")
     click_option(ana, "SQLite")
     expect(ana.get_by_role("article")).to_contain_text("Answered by you")
     send(ben)
     card = ben.get_by_role("article")
     expect(card).to_contain_text("Your answer came too late")
     expect(card).to_contain_text("Answered by Ana Costa")
-    expect(card).to_contain_text("Database: SQLite")
-    expect(ben.locator(".lost")).to_contain_text(TEXT)
+    expect(card).to_contain_text("Which database? SQLite")
+    expect(ben.locator(".ab-lost")).to_contain_text(TEXT)
     assert agent.read(question["id"])["answer"]["kind"] == "choice"
 
 
@@ -160,7 +161,7 @@ def test_ones_own_reply_is_not_called_lost_when_the_stream_is_faster(
     with page.expect_event("requestfinished"):
         route.fulfill(response=response)
     expect(page.get_by_role("article")).to_contain_text(f"“{TEXT}”")
-    expect(page.locator(".lost")).to_have_count(0)
+    expect(page.locator(".ab-lost")).to_have_count(0)
 
 
 def test_a_late_reply_stays_readable_when_the_stream_is_faster(
@@ -178,4 +179,4 @@ def test_a_late_reply_stays_readable_when_the_stream_is_faster(
     expect(page.get_by_role("article")).to_contain_text("Answered by Ben Okafor")
     held.pop().continue_()
     expect(page.get_by_role("article")).to_contain_text("Your answer came too late")
-    expect(page.locator(".lost")).to_contain_text(TEXT)
+    expect(page.locator(".ab-lost")).to_contain_text(TEXT)

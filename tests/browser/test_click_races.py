@@ -21,10 +21,10 @@ def test_a_card_that_has_just_moved_ignores_clicks(agent: Agent, room_page: Room
     # A click in the task in which the card above folds, at the place to which the next one has moved.
     page.evaluate(
         """(id) => new MutationObserver((_, observer) => {
-            if (document.querySelector(".card.is-withdrawn") === null) return;
+            if (document.querySelector(".ab-card.ab-is-withdrawn") === null) return;
             observer.disconnect();
             queueMicrotask(() => {
-                const option = document.querySelector(`#card-${id} .option`);
+                const option = document.querySelector(`#card-${id} .ab-option`);
                 option.dispatchEvent(new PointerEvent("pointerup", {bubbles: true}));
                 option.click();
                 window.clicked = true;
@@ -61,7 +61,7 @@ def test_the_keyboard_goes_on_from_the_answered_card(agent: Agent, room_page: Ro
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("Answered by you")
-    expect(page.locator(".settled > summary")).to_be_focused()
+    expect(page.locator(".ab-settled > summary")).to_be_focused()
 
 
 def test_half_typed_words_outlive_expiry_and_its_delivery(agent: Agent, room_page: RoomPage) -> None:

@@ -1,6 +1,5 @@
-"""The composer at the lower edge of a room: nothing covers it, and what was sent is confirmed in it."""
+"""The composer of a room: nothing covers it, and what is sent appears where it was written."""
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +12,7 @@ from tests.harness.pages import resize
 
 # What is on top at a grid of points over the composer, wherever the page is scrolled to.
 COVERED = """() => {
-    const composer = document.querySelector(".composer");
+    const composer = document.querySelector(".ab-composer");
     const found = new Set();
     for (let top = 0; top <= document.body.scrollHeight; top += innerHeight / 4) {
         scrollTo({ top, behavior: "instant" });
@@ -21,11 +20,18 @@ COVERED = """() => {
         for (let x = left + 8; x < right - 8; x += 12) {
             for (let y = upper + 8; y < bottom - 8; y += 8) {
                 const above = document.elementFromPoint(x, y);
-                if (!composer.contains(above)) found.add(above?.className ?? "nothing");
+                const isInWindow = y > 0 && y < innerHeight;
+                if (isInWindow && !composer.contains(above)) found.add(above?.className ?? "nothing");
             }
         }
     }
     return [...found];
+}"""
+
+# How far below the composer the newest entry begins.
+BELOW = """() => {
+    const composer = document.querySelector(".ab-composer").getBoundingClientRect();
+    return document.querySelector("#ab-timeline > *").getBoundingClientRect().top - composer.bottom;
 }"""
 
 
@@ -40,43 +46,52 @@ def test_a_preview_never_covers_the_composer(
     # The preview of a chosen option, of a hovered one, of the first one.
     page.get_by_role("radio", name="Wide").first.focus()
     page.keyboard.press("Space")
-    page.locator(".option", has_text="Words").nth(1).hover()
+    page.locator(".ab-option", has_text="Words").nth(1).hover()
     assert page.evaluate(COVERED) == []
 
 
-def test_a_sent_message_is_confirmed_in_the_composer(agent: Agent, room_page: Callable[..., Page]) -> None:
-    for _ in range(8):
-        agent.ask()
+def test_a_sent_message_appears_below_the_field_it_was_written_in(
+    agent: Agent, room_page: Callable[..., Page]
+) -> None:
+    for _ in range(3):
+        agent.ask(questions=[PREVIEWS])
+    agent.send("An earlier message")
     page = room_page(viewport={"width": 1280, "height": 600})
-    page.get_by_label("Message the agents").fill("Please hurry")
+    # At hand, over the cards, although the conversation is far below.
+    field = page.get_by_label("Message the agents")
+    expect(field).to_be_in_viewport()
+    expect(page.get_by_text("An earlier message")).not_to_be_in_viewport()
+    field.fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    said = page.locator(".composer").get_by_text("“Please hurry”")
-    expect(said).to_be_in_viewport()
-    expect(page.locator("#announcer")).to_have_text("Sent: “Please hurry”")
-    expect_no_problems(page)
-    resize(page, 1280, 600)
-    message = page.locator(".message-text", has_text="Please hurry")
-    expect(message).not_to_be_in_viewport()
-    page.locator(".composer").get_by_role("link", name="Show it").click()
+    message = page.locator(".ab-message-text", has_text="Please hurry")
     expect(message).to_be_in_viewport()
-    # The next one takes its place.
-    page.get_by_label("Message the agents").fill("Thank you")
-    page.get_by_role("button", name="Send").click()
-    expect(page.locator(".composer-sent")).to_have_count(1)
-    expect(page.locator(".composer-sent")).to_contain_text("“Thank you”")
+    expect(field).to_be_in_viewport()
+    expect(field).to_have_value("")
+    assert 0 < page.evaluate(BELOW) < 40
+    expect(page.locator("#ab-announcer")).to_have_text("Sent: “Please hurry”")
+    expect_no_problems(page)
 
 
-def test_without_javascript_it_is_confirmed_there_as_well(
+def test_a_sent_message_appears_once(agent: Agent, room_page: Callable[..., Page]) -> None:
+    page = room_page()
+    for text in ("First", "Second"):
+        page.get_by_label("Message the agents").fill(text)
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator(".ab-message-text").first).to_have_text(text)
+    # What comes later over the stream is there, so the stream has brought both messages as well.
+    agent.send("Third")
+    expect(page.locator(".ab-message-text")).to_have_text(["Third", "Second", "First"])
+
+
+def test_without_javascript_it_appears_there_as_well(
     agent: Agent, open_browser: Callable[..., BrowserContext]
 ) -> None:
-    for _ in range(8):
+    for _ in range(3):
         agent.ask()
     viewport = {"width": 1280, "height": 600}
     page = open_browser(java_script_enabled=False, viewport=viewport).new_page()
     page.goto(f"/rooms/{agent.room}")
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".composer").get_by_text("“Please hurry”")).to_be_in_viewport()
-    page.locator(".composer").get_by_role("link", name="Show it").click()
-    expect(page).to_have_url(re.compile("#message-m_"))
-    expect(page.locator(".message-text", has_text="Please hurry")).to_be_in_viewport()
+    expect(page.locator(".ab-message-text", has_text="Please hurry")).to_be_in_viewport()
+    expect(page.get_by_label("Message the agents")).to_have_value("")

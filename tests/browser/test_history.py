@@ -48,7 +48,7 @@ def page(open_browser: OpenBrowser) -> Page:
 
 
 def questions(page: Page) -> Any:
-    return page.locator(".result-question")
+    return page.locator(".ab-result-question")
 
 
 def test_a_decision_opens_whole_and_leads_back_to_the_search(page: Page) -> None:
@@ -58,7 +58,7 @@ def test_a_decision_opens_whole_and_leads_back_to_the_search(page: Page) -> None
     card = page.get_by_role("article")
     # Nothing has to be unfolded: question, options, who and when.
     expect(card.get_by_role("heading", name="Which database should search use?")).to_be_visible()
-    expect(card.locator(".settled-option", has_text="Something else")).to_be_visible()
+    expect(card.locator(".ab-settled-option", has_text="Something else")).to_be_visible()
     record = page.get_by_role("region", name="Timeline")
     expect(record).to_contain_text("Answered by Ben Okafor")
     expect(record.locator("time").first).to_have_text(re.compile(r"\d\d:\d\d:\d\d|\d:\d\d:\d\d"))
@@ -101,7 +101,7 @@ def test_going_back_finds_the_page_as_it_was(page: Page) -> None:
     page.get_by_role("searchbox").fill("ship")
     expect(questions(page)).to_have_count(1)
     questions(page).first.click()
-    expect(page.locator(".card")).to_be_visible()
+    expect(page.locator(".ab-card")).to_be_visible()
     page.go_back()
     expect(questions(page)).to_have_count(1)
     expect(page.get_by_role("searchbox")).to_have_value("ship")
@@ -146,10 +146,10 @@ def test_a_card_remembers_and_stays_open_when_the_agent_comes_and_goes(
     question = ask(agent, "Delete the old tables of `uploads_2`?", "Keep them")
     card = page.locator(f"#card-{question['id']}")
     card.get_by_text("Asked before: 1 similar answer").click()
-    expect(card.locator(".memory-chosen")).to_contain_text("Keep them")
+    expect(card.locator(".ab-memory-chosen")).to_contain_text("Keep them")
     agent.call("GET", f"/api/v1/questions/{question['id']}?wait=0")
-    expect(card.get_by_text("Agent waiting")).to_be_visible()
-    expect(card.locator(".memory-chosen")).to_be_visible()
+    expect(card).to_contain_text("Waiting")
+    expect(card.locator(".ab-memory-chosen")).to_be_visible()
     expect_no_problems(page)
     agent.call("DELETE", f"/api/v1/questions/{question['id']}")
 
@@ -166,5 +166,5 @@ def test_results_are_reached_by_tab_and_the_focus_is_seen(page: Page) -> None:
     page.get_by_role("link", name="Export").focus()
     page.keyboard.press("Tab")
     expect(questions(page).first).to_be_focused()
-    outline = page.locator(".result").first.evaluate("(row) => getComputedStyle(row).outlineStyle")
+    outline = page.locator(".ab-result").first.evaluate("(row) => getComputedStyle(row).outlineStyle")
     assert outline == "solid"

@@ -49,7 +49,7 @@ def test_every_period_is_readable_everywhere(open_browser: OpenBrowser, days: in
     page = open_browser().new_page()
     page.goto(f"/insights?days={days}")
     expect(page.get_by_role("heading", name="Time to answer")).to_be_visible()
-    expect(page.locator(".chart[role=img]")).to_have_count(4)
+    expect(page.locator(".ab-chart[role=img]")).to_have_count(4)
     expect_no_problems(page)
 
 
@@ -89,7 +89,7 @@ def test_everything_works_without_javascript(open_browser: OpenBrowser) -> None:
 
 def test_no_text_in_a_chart_lies_on_another(open_browser: OpenBrowser) -> None:
     page = open_browser().new_page()
-    overlapping = """() => [...document.querySelectorAll(".chart")].flatMap((chart) => {
+    overlapping = """() => [...document.querySelectorAll(".ab-chart")].flatMap((chart) => {
         const texts = [...chart.querySelectorAll("text")].filter((text) => text.checkVisibility())
             .map((text) => ({text: text.textContent, box: text.getBoundingClientRect()}));
         return texts.flatMap((one, index) => texts.slice(index + 1)

@@ -1,5 +1,6 @@
 """The keyboard alone: keys act on the card that has the focus, and never in a text field."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +8,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
-from tests.harness.pages import TWO_PROMPTS
+from tests.harness.pages import TWO_PROMPTS, next_step
 from tests.harness.timing import eventually
 
 RoomPage = Callable[..., Page]
@@ -50,17 +51,13 @@ def test_from_the_login_to_the_answer_without_a_mouse(
     assert agent.read(first["id"])["status"] == "open"
     page.keyboard.press("Enter")
     expect(card).to_contain_text("Answered by you")
-    expect(card.locator("summary")).to_be_focused()
+    expect(card.locator(".ab-settled > summary")).to_be_focused()
     page.keyboard.press("Enter")
     expect(card.get_by_role("heading", name="Which database?")).to_be_visible()
 
     page.keyboard.press("j")
     card = page.locator(f"#card-{second['id']}")
     expect(card).to_be_focused()
-    tab_to(page, card.get_by_role("radio", name="Now"))
-    page.keyboard.press("Space")
-    page.keyboard.press("k")
-    page.keyboard.press("j")
     tab_to(page, card.get_by_role("checkbox", name="Unit tests"))
     page.keyboard.press("Space")
     tab_to(page, card.get_by_role("checkbox", name="Other"))
@@ -68,6 +65,12 @@ def test_from_the_login_to_the_answer_without_a_mouse(
     expect(card.get_by_label("Your own answer to: Which checks")).to_be_focused()
     page.keyboard.type("License scan")
     page.keyboard.press("Control+Enter")
+    expect(card.get_by_role("radio", name="Now")).to_be_focused()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("button", name="Submit")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card).to_contain_text("Answered by you")
     expect(card).to_contain_text("Checks: Unit tests, License scan")
     expect(card).to_contain_text("Time: Now")
 
@@ -80,13 +83,13 @@ def test_writing_to_the_agents_without_a_mouse(agent: Agent, room_page: RoomPage
     tab_to(page, field)
     page.keyboard.type("Please hurry")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(page.locator(".ab-message-text")).to_have_text("Please hurry")
     expect(field).to_have_value("")
     expect(field).to_be_focused()
     page.keyboard.type("Please")
     tab_to(page, page.get_by_role("button", name="Send", exact=True))
     page.keyboard.press("Enter")
-    expect(page.locator(".message-text")).to_have_count(2)
+    expect(page.locator(".ab-message-text")).to_have_count(2)
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
 
 
@@ -102,13 +105,13 @@ def test_what_is_typed_while_a_message_is_on_its_way_begins_the_next(
     eventually(lambda: page.title() and held)
     page.keyboard.type("Go on.")
     held.pop().continue_()
-    expect(page.locator(".message-text")).to_have_text("Wait for me.")
+    expect(page.locator(".ab-message-text")).to_have_text("Wait for me.")
     expect(field).to_have_value("Go on.")
     expect(field).to_be_focused()
     page.keyboard.type(" Now.")
     page.unroute("**/messages")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".message-text")).to_have_text(["Go on. Now.", "Wait for me."])
+    expect(page.locator(".ab-message-text")).to_have_text(["Go on. Now.", "Wait for me."])
 
 
 def answered_by_ben(agent: Agent, bridge: Bridge, question: dict[str, str]) -> None:
@@ -135,22 +138,22 @@ def test_the_focus_stays_on_a_card_that_another_person_settles(
     elif place == "reason":
         page.keyboard.press("s")
     settle(agent, bridge, question)
-    expect(card.locator(".badge")).to_be_visible()
-    expect(card.locator("summary")).to_be_focused()
+    expect(card.locator(".ab-badge")).to_be_visible()
+    expect(card.locator(".ab-settled > summary")).to_be_focused()
 
 
-@pytest.mark.parametrize("name", ["Submit", "Skip this question"])
+@pytest.mark.parametrize("name", ["Answer Now", "Skip this question"])
 def test_the_focus_stays_on_a_card_whose_button_was_pressed(
     agent: Agent, room_page: RoomPage, name: str
 ) -> None:
     agent.ask(questions=TWO_PROMPTS[1:])
     page = room_page()
     page.keyboard.press("j")
-    page.keyboard.press("1" if name == "Submit" else "s")
+    page.keyboard.press("1" if name == "Answer Now" else "s")
     tab_to(page, page.get_by_role("button", name=name))
     page.keyboard.press("Enter")
-    expect(page.locator(".badge")).to_contain_text("by you")
-    expect(page.locator(".settled > summary")).to_be_focused()
+    expect(page.locator(".ab-badge")).to_contain_text("by you")
+    expect(page.locator(".ab-settled > summary")).to_be_focused()
 
 
 def test_the_focus_stays_on_a_card_that_one_skips(agent: Agent, room_page: RoomPage) -> None:
@@ -160,7 +163,7 @@ def test_the_focus_stays_on_a_card_that_one_skips(agent: Agent, room_page: RoomP
     page.keyboard.press("s")
     page.keyboard.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("Skipped by you")
-    expect(page.locator(".settled > summary")).to_be_focused()
+    expect(page.locator(".ab-settled > summary")).to_be_focused()
 
 
 def test_the_preview_of_each_option_can_be_read_and_scrolled(agent: Agent, room_page: RoomPage) -> None:
@@ -217,9 +220,11 @@ def test_several_prompts_by_keyboard_alone(agent: Agent, room_page: RoomPage) ->
     # In a text field a number is a number, and the other keys are letters.
     page.keyboard.type("2 jobs? sk")
     expect(field).to_have_value("2 jobs? sk")
-    page.get_by_role("radio", name="Now").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("radio", name="Now")).to_be_focused()
     page.keyboard.press("2")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
     expect(page.get_by_role("article")).to_contain_text("Checks: Unit tests, 2 jobs? sk")
     assert agent.read(question["id"])["answer"]["answers"][1]["selectedOptions"] == ["Tonight"]
 
@@ -247,6 +252,54 @@ def test_escape_leaves_the_field_and_then_the_card(agent: Agent, room_page: Room
     expect(page.locator(f"#card-{question['id']}")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(f"#card-{question['id']}")).not_to_be_focused()
+
+
+def test_escape_closes_skip_and_ask_back(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    page.keyboard.press("j")
+    for key, field in (("s", "Reason, sent to the agent"), ("a", "Your reply to the agent")):
+        page.keyboard.press(key)
+        expect(page.get_by_label(field)).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_label(field)).to_be_hidden()
+        expect(page.get_by_role("article")).to_be_focused()
+
+
+def test_on_the_page_of_a_question_keys_mean_its_card(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.goto(question["url"])
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="SQLite")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+
+
+def test_enter_on_the_card_sends_what_is_chosen(agent: Agent, room_page: RoomPage) -> None:
+    question = agent.ask()
+    page = room_page()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")  # nothing is chosen
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    page.keyboard.type("It is small")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("article")).to_be_focused()
+    assert agent.read(question["id"])["status"] == "open"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+    assert agent.read(question["id"])["answer"]["answers"][0]["notes"] == "It is small"
+
+
+def test_a_slash_searches_the_history(agent: Agent, room_page: RoomPage) -> None:
+    page = room_page()
+    page.keyboard.press("/")
+    search = page.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    search.blur()
+    page.keyboard.press("/")
+    expect(search).to_be_focused()
 
 
 def test_arrows_move_between_the_options_of_a_multi_select(agent: Agent, room_page: RoomPage) -> None:
@@ -304,14 +357,15 @@ def test_up_within_a_long_line_of_other_stays_in_its_text(agent: Agent, room_pag
     assert lines > 2
 
 
-def test_numbers_stay_with_the_prompt_that_had_the_focus(agent: Agent, room_page: RoomPage) -> None:
+def test_numbers_act_on_the_current_step(agent: Agent, room_page: RoomPage) -> None:
     question = agent.ask(questions=TWO_PROMPTS)
     page = room_page()
-    page.get_by_role("radio", name="Now").focus()
+    next_step(page)
+    expect(page.get_by_role("radio", name="Now")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(f"#card-{question['id']}")).to_be_focused()
     page.keyboard.press("2")
-    expect(page.get_by_role("radio", name="Tonight")).to_be_checked()
+    expect(page.locator(".ab-review-choice").last).to_have_text("Tonight")
     expect(page.locator("input:checked")).to_have_count(1)
 
 
@@ -327,4 +381,4 @@ def test_the_tab_says_how_many_are_open(agent: Agent, room_page: RoomPage) -> No
     page = room_page()
     agent.ask()
     page.wait_for_function("() => /^\\(\\d+\\) /.test(document.title)")
-    expect(page.locator("link[rel=icon]")).to_have_attribute("href", "/static/ask_bridge/icon-badge.svg")
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile(r"/icon-badge\.\w+\.svg$"))

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from rooms.pages.inbox import MOST_ROWS
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.pages import SHOWN_NOTIFICATIONS
 from tests.harness.timing import eventually
+
+pytestmark = pytest.mark.whole_browser
 
 RoomPage = Callable[..., Page]
 
@@ -25,7 +28,7 @@ worker.showNotification = function (title, options) {
 """
 # A burst comes at once, however long this machine takes to ask.
 HOLD_NEWS = """() => {
-    const source = htmx.find("#layout")["htmx-internal-data"].sseEventSource;
+    const source = askBridgeHtmx.find("#ab-layout")["ask-bridge-htmx-internal-data"].sseEventSource;
     window.heldNews = [];
     source.receive = (news) => window.heldNews.push(news);
     window.letNewsPass = () => {
@@ -72,17 +75,17 @@ def test_a_question_in_sight_needs_no_pill(agent: Agent, room_page: RoomPage) ->
     page = room_page()
     agent.ask()
     expect(page.get_by_role("article")).to_be_visible()
-    expect(page.locator("#announcer")).to_have_text("1 new question")
+    expect(page.locator("#ab-announcer")).to_have_text("1 new question")
     expect(page.get_by_role("button", name="new question")).to_have_count(0)
 
 
 def test_a_burst_is_one_polite_sentence(agent: Agent, room_page: RoomPage, bridge: Bridge) -> None:
     page = room_page()
-    announcer = page.locator("#announcer")
+    announcer = page.locator("#ab-announcer")
     page.evaluate(
         """() => { window.said = []; new MutationObserver(() =>
-            window.said.push(document.getElementById("announcer").textContent)
-        ).observe(document.getElementById("announcer"), {childList: true}) }"""
+            window.said.push(document.getElementById("ab-announcer").textContent)
+        ).observe(document.getElementById("ab-announcer"), {childList: true}) }"""
     )
     page.evaluate(HOLD_NEWS)
     asked = [agent.ask() for _ in range(3)]
@@ -102,13 +105,13 @@ def test_settled_cards_make_room_while_the_page_is_hidden(
     agent.call("DELETE", f"/api/v1/questions/{settled['id']}")
     card = page.locator(f"#card-{settled['id']}")
     expect(card).to_contain_text("Withdrawn")
-    expect(page.locator("#open-questions .card")).to_have_count(2)
+    expect(page.locator("#ab-open-questions .ab-card")).to_have_count(2)
     page.evaluate(
         """() => { Object.defineProperty(document, "visibilityState", {value: "hidden"});
                    document.dispatchEvent(new Event("visibilitychange")) }"""
     )
-    expect(page.locator("#open-questions .card")).to_have_attribute("id", f"card-{open_one['id']}")
-    expect(page.locator(f"#timeline #card-{settled['id']}")).to_be_visible()
+    expect(page.locator("#ab-open-questions .ab-card")).to_have_attribute("id", f"card-{open_one['id']}")
+    expect(page.locator(f"#ab-timeline #card-{settled['id']}")).to_be_visible()
 
 
 # ---- notifications of the system
@@ -126,8 +129,8 @@ def notifying(
         context.add_init_script(WRITE_DOWN + LOOK_AWAY)
         pages = [context.new_page() for _ in range(tabs)]
         for page in pages:
-            with page.expect_response(lambda response: "stream.js" in response.url):
-                page.goto("/")
+            with page.expect_response(lambda response: "/js/stream." in response.url):
+                page.goto(f"/?show={MOST_ROWS}")
         return pages
 
     return start
@@ -145,7 +148,7 @@ def until_notified(pages: list[Page], *titles: str) -> None:
 def until_heard(pages: list[Page], agent: Agent) -> dict[str, Any]:
     question = agent.ask()
     for page in pages:
-        expect(page.locator(f"#card-{question['id']}")).to_be_visible()
+        expect(page.locator(f"#row-{question['id']}")).to_be_visible()
     return question
 
 
@@ -160,12 +163,12 @@ def test_one_tab_notifies_for_all_and_closes_it_after_an_answer(
             "title": f"Database · {agent.room}",
             "body": "Which database?",
             "tag": f"card-{question['id']}",
-            "data": f"/rooms/{agent.room}/questions/{question['id']}",
+            "data": {"url": f"/rooms/{agent.room}/questions/{question['id']}"},
         }
     ]
     bridge.person("ben", bridge.site).answer(question, "SQLite")
     for page in pages:
-        expect(page.locator(f"#card-{question['id']}")).to_contain_text("Answered by Ben Okafor")
+        expect(page.locator(f"#row-{question['id']}")).to_have_count(0)
     eventually(lambda: pages[0].evaluate(SHOWN_NOTIFICATIONS) == [])
 
 
@@ -197,6 +200,6 @@ def test_nothing_unless_asked_for(agent: Agent, open_browser: Callable[..., Brow
     context = open_browser("ana", permissions=["notifications"])
     context.add_init_script(WRITE_DOWN + LOOK_AWAY)
     page = context.new_page()
-    page.goto("/")
+    page.goto(f"/?show={MOST_ROWS}")
     until_heard([page], agent)
     assert notified(page) == []

@@ -64,10 +64,10 @@ def test_the_card_follows_a_poll(agent: Agent, room_page: RoomPage, command: Com
     page = room_page()
     question = ask(command, agent)
     card = page.locator(f"#card-{question}")
-    expect(card).to_contain_text("Agent not waiting yet")
+    expect(card).to_contain_text("No agent is waiting yet")
     with running(command("poll", "--after", question, "--wait", "60")) as poll:
-        expect(card).to_contain_text("Agent waiting")
-        expect(page.locator(f"a[data-room={agent.room}] .count")).to_have_text("1")
+        expect(card).to_contain_text("Waiting")
+        expect(page.locator(f"a[data-room={agent.room}] .ab-count")).to_have_text("1")
         wait_for_still_cards(page)
         card.locator("label", has_text="SQLite").click()
         expect(card).to_contain_text("Answered by you")
@@ -80,11 +80,11 @@ def test_the_card_follows_a_listener(agent: Agent, room_page: RoomPage, command:
     page = room_page()
     asked_before = ask(command, agent)
     with running(command("listen")) as listen:
-        expect(page.locator(f"#card-{asked_before}")).to_contain_text("Agent waiting")
+        expect(page.locator(f"#card-{asked_before}")).to_contain_text("Waiting")
         # The stream is there: what is asked from here on is waited for at once.
         question = ask(command, agent)
         card = page.locator(f"#card-{question}")
-        expect(card).to_contain_text("Agent waiting")
+        expect(card).to_contain_text("Waiting")
         wait_for_still_cards(page)
         card.locator("label", has_text="SQLite").click()
         expect(card).to_contain_text("Delivered to the agent")
@@ -97,5 +97,5 @@ def test_the_card_says_that_a_listener_left(agent: Agent, room_page: RoomPage, c
     question = ask(command, agent)
     card = page.locator(f"#card-{question}")
     with running(command("listen")):
-        expect(card).to_contain_text("Agent waiting")
-    expect(card).to_contain_text("Agent no longer active")
+        expect(card).to_contain_text("Waiting")
+    expect(card).to_contain_text("Agent left")

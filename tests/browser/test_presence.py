@@ -46,13 +46,13 @@ def test_it_stays_for_as_long_as_a_person_types(agent: Agent, room_page: RoomPag
     field = ben.get_by_label("Your own answer")
     for _ in range(18):
         field.press_sequentially("ab", delay=500)
-    expect(ana.locator(".answering-name")).to_be_visible()
+    expect(ana.locator(".ab-answering-name")).to_be_visible()
 
 
 def test_naming_a_person_moves_nothing(agent: Agent, room_page: RoomPage) -> None:
     agent.ask()
     ana, ben = room_page("ana"), room_page("ben")
-    options = ana.locator(".options")
+    options = ana.locator(".ab-options")
     before = options.bounding_box()
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").press_sequentially("may")

@@ -31,7 +31,7 @@ def test_on_a_desk_one_preview_is_beside_the_options(
     agent: Agent, open_browser: Callable[..., BrowserContext], script: bool
 ) -> None:
     page = question_page(open_browser, agent, java_script_enabled=script)
-    option, card = page.locator(".option", has_text="Words"), page.get_by_role("article")
+    option, card = page.locator(".ab-option", has_text="Words"), page.get_by_role("article")
     expect_only(page, "Long")
     height = card.bounding_box()["height"]
     option.hover()
@@ -60,7 +60,7 @@ def test_on_a_phone_each_preview_is_under_its_option(
     page = question_page(open_browser, agent, viewport={"width": 320, "height": 640}, has_touch=True)
     for label in LABELS:
         box = preview(page, label).bounding_box()
-        option = page.locator(".option", has_text=label).first.bounding_box()
+        option = page.locator(".ab-option", has_text=label).first.bounding_box()
         assert abs(box["y"] - option["y"] - option["height"]) < 2
         assert box["width"] == option["width"]
         expect(preview(page, label)).to_have_css("opacity", "1")

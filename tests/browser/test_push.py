@@ -5,12 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, CDPSession, Page, expect
+from playwright.sync_api import BrowserContext, CDPSession, Page, Worker, expect
 
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.pages import SHOWN_NOTIFICATIONS
 from tests.harness.timing import eventually
+
+pytestmark = pytest.mark.whole_browser
 
 OpenBrowser = Callable[..., BrowserContext]
 
@@ -48,7 +50,7 @@ def device(open_browser: OpenBrowser) -> Device:
     context = open_browser("eli", permissions=["notifications"])
     page = context.new_page()
     page.goto("/settings")
-    page.evaluate("navigator.serviceWorker.register(document.getElementById('layout').dataset.worker)")
+    page.evaluate("navigator.serviceWorker.register(document.getElementById('ab-layout').dataset.worker)")
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     return Device(context, page)
 
@@ -71,7 +73,7 @@ def test_a_push_is_shown_and_what_follows_takes_its_place(agent: Agent, device: 
     device.push(**message(question))
     [shown] = eventually(device.shown)
     assert (shown["title"], shown["body"]) == ("Database · Operations", "Which database?")
-    assert shown["data"] == f"/rooms/{agent.room}/questions/{question['id']}"
+    assert shown["data"]["url"] == f"/rooms/{agent.room}/questions/{question['id']}"
     # The same once more, as after a killed process: still one.
     device.push(**message(question))
     device.push(**message(question, body="Answered by Ana Costa", settled=True))
@@ -87,12 +89,79 @@ def test_a_click_leads_an_open_tab_to_the_card(agent: Agent, device: Device) -> 
     question = agent.ask()
     device.push(**message(question))
     eventually(device.shown)
-    [worker] = [one for one in device.context.service_workers if one.url.endswith("/service-worker.js")]
     # Only a hand may focus a window: the worker's own focus() is refused to a test.
-    worker.evaluate("WindowClient.prototype.focus = function () { return Promise.resolve(this); }")
-    worker.evaluate(CLICK, f"card-{question['id']}")
+    worker(device).evaluate("WindowClient.prototype.focus = function () { return Promise.resolve(this); }")
+    worker(device).evaluate(CLICK, f"card-{question['id']}")
     device.page.wait_for_url(f"**/rooms/{agent.room}/questions/{question['id']}")
     expect(device.page.locator(f"#card-{question['id']}")).to_be_visible()
+
+
+# ---- buttons of a notification ---------------------------------------------------------------------------
+
+PRESS = """([tag, action]) => registration.getNotifications({ tag }).then(([notification]) =>
+    dispatchEvent(new NotificationEvent("notificationclick", { notification, action })))"""
+
+
+def with_buttons(question: dict[str, Any]) -> dict[str, Any]:
+    """What the server sends for a plain question."""
+    labels = ["PostgreSQL", "SQLite", "Neither"]
+    return message(
+        question,
+        actions=[{"action": str(index), "title": label} for index, label in enumerate(labels)],
+        answer=f"/rooms/{question['room']}/questions/{question['id']}/push",
+        unsent="Could not send your answer. Open the card to try again.",
+    )
+
+
+def press(device: Device, question: dict[str, Any], action: str) -> None:
+    device.push(**with_buttons(question))
+    eventually(device.shown)
+    worker(device).evaluate(PRESS, [f"card-{question['id']}", action])
+
+
+def worker(device: Device) -> Worker:
+    [found] = [one for one in device.context.service_workers if one.url.endswith("/service-worker.js")]
+    return found
+
+
+def test_a_button_of_a_push_answers_the_waiting_agent(agent: Agent, device: Device) -> None:
+    question = agent.ask()
+    with agent.waiting(question["id"]) as waiting:
+        press(device, question, "1")
+        reply = waiting.result()
+    assert reply["answer"]["by"]["name"] == "Eli Novak"
+    assert reply["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
+    [shown] = eventually(lambda: [one for one in device.shown() if one["title"] == "Answered: SQLite"])
+    assert shown["body"].startswith(("Next: ", "Nothing is waiting"))
+
+
+def test_as_many_buttons_are_shown_as_the_platform_has(agent: Agent, device: Device) -> None:
+    device.push(**with_buttons(agent.ask()))
+    eventually(device.shown)
+    titles = device.page.evaluate(
+        """() => navigator.serviceWorker.ready.then((worker) => worker.getNotifications())
+            .then(([shown]) => shown.actions.map(({ title }) => title))"""
+    )
+    most = device.page.evaluate("Notification.maxActions")
+    assert titles == ["PostgreSQL", "SQLite", "Neither"][:most]
+
+
+def test_a_button_that_lost_the_race_says_who_won(agent: Agent, bridge: Bridge, device: Device) -> None:
+    question = agent.ask()
+    bridge.person("ben", bridge.site).answer(question, "PostgreSQL")
+    press(device, question, "1")
+    [shown] = eventually(lambda: [one for one in device.shown() if "too late" in one["title"]])
+    assert shown["body"] == "Answered by Ben Okafor: PostgreSQL"
+    assert shown["data"]["url"] == f"/rooms/{agent.room}/questions/{question['id']}"
+
+
+def test_a_button_that_cannot_send_says_so_and_leads_to_the_card(agent: Agent, device: Device) -> None:
+    question = agent.ask()
+    device.context.clear_cookies()  # signed out meanwhile
+    press(device, question, "1")
+    [shown] = eventually(lambda: [one for one in device.shown() if "Could not send" in one["body"]])
+    assert shown["data"]["url"] == f"/rooms/{agent.room}/questions/{question['id']}"
+    assert agent.read(question["id"])["status"] == "open"
 
 
 # ---- adding a browser ------------------------------------------------------------------------------------
@@ -116,7 +185,7 @@ def test_a_browser_is_added_and_removed_by_buttons(open_browser: OpenBrowser, br
     context.add_init_script(SUBSCRIBE)
     page = context.new_page()
     page.goto("/settings")
-    devices = page.locator("#settings-devices li")
+    devices = page.locator("#ab-settings-devices li")
     expect(devices).to_have_text("No device yet.")
     page.get_by_role("button", name="Add this browser").click()
     expect(devices).to_contain_text("Chrome on Linux")

@@ -17,11 +17,11 @@ def test_the_record_of_an_open_page_follows_its_question(
     page.goto(question["url"])
     wait_for_stream(page)
     record = page.get_by_role("region", name="Timeline")
-    expect(record.get_by_role("listitem")).to_have_count(1)
+    expect(record.get_by_role("listitem").last).to_have_text("Not answered yet")
     bridge.person("ben", bridge.site).answer(question, "SQLite")
     expect(record).to_contain_text("Answered by Ben Okafor")
     expect(record).to_contain_text("Not delivered yet")
     # Unfolded, as if the page had been opened now.
-    expect(page.locator(".settled-option", has_text="PostgreSQL")).to_be_visible()
+    expect(page.locator(".ab-settled-option", has_text="PostgreSQL")).to_be_visible()
     agent.wait(question["id"], seconds=1)
     expect(record).to_contain_text("Delivered to the agent")

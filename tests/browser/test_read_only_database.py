@@ -33,7 +33,7 @@ def test_the_card_says_what_is_wrong_and_keeps_what_was_typed(
     # A click while the connections are cut says so; the next click meets the new ones.
     sentence = page.get_by_role("alert").filter(has_text="The database is read-only, so nothing was saved")
     page.get_by_role("button", name="Submit").click()
-    expect(page.locator(".errors .field-error")).to_be_visible()
+    expect(page.locator(".ab-errors .ab-field-error")).to_be_visible()
     page.get_by_role("button", name="Submit").click()
     expect(sentence).to_be_visible()
     expect(page.get_by_label("Your own answer to")).to_have_value("Both of them")

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
-from tests.harness.pages import RECORD_BANNER, TWO_PROMPTS, expect_caught_up, wait_for_still_cards
+from tests.harness.pages import RECORD_BANNER, TWO_PROMPTS, expect_caught_up, next_step, wait_for_still_cards
 from tests.harness.proxy import Proxy, proxy_to
 
 RECOVERY_SECONDS = 5
@@ -100,10 +100,10 @@ def test_a_burst_of_150_changes(agent: Agent, page: Page) -> None:
     for question in asked:
         agent.call("DELETE", f"/api/v1/questions/{question['id']}")
     ended_at = time.monotonic()
-    expect(page.locator(".card.is-withdrawn")).to_have_count(50)
-    expect(page.locator(".message")).to_have_count(50)
+    expect(page.locator(".ab-card.ab-is-withdrawn")).to_have_count(50)
+    expect(page.locator(".ab-message")).to_have_count(50)
     assert time.monotonic() - ended_at < RECOVERY_SECONDS
-    expect(page.locator(".page-facts").first).to_contain_text("1 waiting for you")
+    expect(page.locator(".ab-page-facts").first).to_contain_text("1 waiting for you")
     assert page.evaluate("window.wasLoadedOnce")
 
 
@@ -130,7 +130,9 @@ def test_typing_goes_on_through_fifty_updates_and_a_reconnect(
     card = page.locator(f"#card-{mine['id']}")
     card.wait_for()
     wait_for_still_cards(page)
+    next_step(card)
     card.get_by_role("radio", name="Tonight").check()
+    card.get_by_role("button", name="Checks").click()
     card.get_by_role("checkbox", name="Other").check()
     field = card.get_by_label("Your own answer to: Which checks")
     field.fill("License scan")
@@ -141,10 +143,10 @@ def test_typing_goes_on_through_fifty_updates_and_a_reconnect(
         ben.answer(other, "SQLite")
         if number == 12:
             proxy.cut()
-    expect(page.locator(".card.is-answered")).to_have_count(25)
+    expect(page.locator(".ab-card.ab-is-answered")).to_have_count(25)
     expect(field).to_have_value("License scan")
     expect(field).to_be_focused()
     assert field.evaluate("(element) => [element.selectionStart, element.selectionEnd]") == [3, 3]
-    expect(card.get_by_role("radio", name="Tonight")).to_be_checked()
+    expect(card.locator("[name=choice-1][value='1']")).to_be_checked()
     page.keyboard.type("!")
     expect(field).to_have_value("Lic!ense scan")

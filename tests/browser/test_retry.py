@@ -93,11 +93,11 @@ def test_a_message_that_failed_is_kept_in_the_composer(agent: Agent, room_page: 
     refuse(page, "**/messages")
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    composer = page.locator(".composer")
+    composer = page.locator(".ab-composer")
     expect(composer.get_by_role("alert")).to_contain_text("Could not send")
     expect(page.get_by_label("Message the agents")).to_have_value("Please hurry")
     composer.get_by_role("button", name="Retry").click()
-    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(page.locator(".ab-message-text")).to_have_text("Please hurry")
     expect(composer.get_by_role("alert")).to_have_count(0)
     assert messages_of(agent) == ["Please hurry"]
 
@@ -114,9 +114,52 @@ def test_everything_that_failed_is_sent_again_when_the_browser_is_online(
     expect(page.get_by_text("It will be sent again when the connection is back")).to_have_count(2)
     page.context.set_offline(False)
     expect(page.get_by_role("article").first).to_contain_text("Answered by you")
-    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(page.locator(".ab-message-text")).to_have_text("Please hurry")
     assert answer_of(agent, question)["answers"][0]["selectedOptions"] == ["SQLite"]
     assert messages_of(agent) == ["Please hurry"]
+
+
+def test_the_failure_stands_under_the_option_that_was_clicked(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    refuse(page, "**/answer")
+    click_option(page, "PostgreSQL")
+    option = page.locator(".ab-option-row", has_text="PostgreSQL")
+    expect(option.get_by_role("alert")).to_contain_text("Could not send")
+    # Another option takes the place of the first.
+    refuse(page, "**/answer")
+    click_option(page, "SQLite")
+    option = page.locator(".ab-option-row", has_text="SQLite")
+    expect(option.get_by_role("alert")).to_contain_text("Could not send")
+    expect(page.get_by_role("button", name="Retry")).to_have_count(1)
+    option.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("article")).to_contain_text("SQLite")
+    expect(page.get_by_role("article")).to_contain_text("Answered by you")
+
+
+def test_an_answer_is_not_sent_by_itself_for_ever(agent: Agent, room_page: RoomPage) -> None:
+    agent.ask()
+    page = room_page()
+    tries: list[str] = []
+
+    def refuse_all(route: Route) -> None:
+        tries.append(route.request.url)
+        route.abort()
+
+    page.route("**/answer", refuse_all)
+    click_option(page, "SQLite")
+    later = page.get_by_text("It will be sent again when the connection is back")
+    for number in range(1, 6):
+        expect(later).to_be_visible()
+        eventually(lambda number=number: page.title() and len(tries) == number)
+        page.evaluate("document.dispatchEvent(new CustomEvent('ask-bridge:connected'))")
+    expect(later).to_have_count(0)
+    page.evaluate("document.dispatchEvent(new CustomEvent('ask-bridge:connected'))")
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
+    assert len(tries) == 6
+    # A person can go on; then it is sent by itself again.
+    page.get_by_role("button", name="Retry").click()
+    expect(later).to_be_visible()
 
 
 def test_half_a_change_is_not_sent_by_itself(agent: Agent, room_page: RoomPage) -> None:
@@ -149,7 +192,7 @@ def test_the_last_of_two_decisions_on_a_card_is_the_one_that_is_sent(
     expect(card.get_by_role("button", name="Retry")).to_have_count(1)
     card.get_by_text("Skip", exact=True).click()
     card.get_by_role("button", name="Skip this question").click()
-    expect(card.locator(".skip-form").get_by_role("button", name="Retry")).to_be_visible()
+    expect(card.locator(".ab-skip-form").get_by_role("button", name="Retry")).to_be_visible()
     expect(card.get_by_role("button", name="Retry")).to_have_count(1)
     page.context.set_offline(False)
     expect(card).to_contain_text("Skipped by you")
@@ -167,7 +210,7 @@ def test_an_answer_that_had_arrived_after_all_is_ones_own(agent: Agent, room_pag
     card = page.get_by_role("article")
     expect(card).to_contain_text("Answered by you")
     expect(card).to_contain_text("files will do")
-    expect(card.locator(".lost")).to_have_count(0)
+    expect(card.locator(".ab-lost")).to_have_count(0)
     assert statuses == [200]
 
 
@@ -195,7 +238,7 @@ def test_who_was_slower_meanwhile_sees_the_winner_and_keeps_the_words(
     expect(card.get_by_role("alert")).to_contain_text("Could not send")
     bridge.person("ben", bridge.site).answer(question, "SQLite")
     expect(card).to_contain_text("Answered by Ben Okafor")
-    expect(card.locator(".lost")).to_contain_text("files will do")
+    expect(card.locator(".ab-lost")).to_contain_text("files will do")
 
 
 def test_a_failed_click_is_seen_where_it_was_made(agent: Agent, room_page: RoomPage) -> None:

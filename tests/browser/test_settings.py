@@ -16,6 +16,8 @@ from tests.harness.pages import click_option
 RoomPage = Callable[..., Page]
 OpenBrowser = Callable[..., BrowserContext]
 
+pytestmark = pytest.mark.whole_browser
+
 # No other test uses this account: its settings must not affect them.
 PERSON = "eli"
 
@@ -59,7 +61,7 @@ def test_a_click_only_chooses_for_those_who_want_to_press_submit(
     click_option(page, "SQLite")
     expect(page.get_by_role("radio", name="SQLite")).to_be_checked()
     assert agent.read(question["id"])["status"] == "open"
-    button = page.get_by_role("button", name="Submit")
+    button = page.get_by_role("button", name="Answer SQLite")
     assert button.bounding_box()["height"] >= 44
     button.click()
     expect(page.get_by_role("article")).to_contain_text("Answered by you")
@@ -109,7 +111,7 @@ def test_numbers_that_do_nothing_are_not_shown(
     agent: Agent, room_page: RoomPage, choose: Callable[..., None]
 ) -> None:
     agent.ask()
-    number = "getComputedStyle(document.querySelector('.option'), '::after').content"
+    number = "getComputedStyle(document.querySelector('.ab-option input'), '::before').content"
     page = room_page(PERSON)
     assert "counter" in page.evaluate(number)
     choose()
@@ -153,15 +155,15 @@ def test_a_muted_room_leaves_title_and_rail_alone(
     expect(page.get_by_role("link", name="muted")).to_have_count(0)
 
 
-def test_the_inbox_has_the_cards_of_muted_rooms(
+def test_the_inbox_has_the_questions_of_muted_rooms(
     agent: Agent, open_browser: OpenBrowser, choose: Callable[..., None]
 ) -> None:
     question = agent.ask()
     choose(muted=agent.room, keyboard="on")
     page = open_browser(PERSON).new_page()
-    page.goto("/")
-    expect(page.locator(f"#card-{question['id']}")).to_be_visible()
-    facts = page.locator(".page-facts")
+    page.goto(f"/?room={agent.room}")
+    expect(page.locator(f"#row-{question['id']}")).to_be_visible()
+    facts = page.locator(".ab-page-facts")
     expect(facts).to_contain_text(f"{int(calling(page).text_content()) + 1} waiting for you")
 
 
@@ -171,8 +173,8 @@ def test_a_tick_asks_the_browser_for_its_permission(open_browser: OpenBrowser, c
     page.get_by_label("Notifications in this browser").check()
     save(page)
     expect(page.get_by_label("Notifications in this browser")).to_be_checked()
-    expect(page.locator("#notify-said")).to_be_empty()
-    assert page.evaluate("'notify' in document.getElementById('layout').dataset")
+    expect(page.locator("#ab-notify-said")).to_be_empty()
+    assert page.evaluate("'notify' in document.getElementById('ab-layout').dataset")
     # A browser that was never asked says so, and leaves the choice as it is.
     page = open_browser(PERSON).new_page()
     page.goto("/settings")
@@ -309,3 +311,44 @@ def test_the_time_zone_of_the_browser_is_preselected_until_one_is_chosen(
     choose(notices="on", keyboard="on")
     plain = settings_of_new_browser(open_browser, timezone_id="Asia/Tokyo", java_script_enabled=False)
     expect(plain.get_by_label("Time zone")).to_have_value("")
+
+
+# ---- undo ------------------------------------------------------------------------------------------------
+
+
+def test_own_answers_can_be_undone_by_who_wants_it(
+    agent: Agent, room_page: RoomPage, open_browser: OpenBrowser, choose: object
+) -> None:
+    page = open_browser(PERSON).new_page()
+    page.goto("/settings")
+    page.get_by_label("Undo", exact=True).select_option("30 seconds")
+    save(page)
+    expect(page.get_by_label("Undo", exact=True)).to_have_value("30")
+
+    page, other = room_page(PERSON), room_page("ana")
+    question = agent.ask()
+    click_option(page, "SQLite")
+    expect(page.get_by_text(re.compile(r"Goes to the agent in \d+ s"))).to_be_visible()
+    expect(other.get_by_role("article")).to_contain_text("Answered by Eli Novak")
+    expect(other.get_by_role("button", name="Undo")).to_have_count(0)
+    assert agent.read(question["id"])["status"] == "open"
+    page.keyboard.press("z")
+    for one in (page, other):
+        expect(one.get_by_role("radio", name="SQLite")).to_be_visible()
+    click_option(other, "PostgreSQL")
+    expect(page.get_by_role("article")).to_contain_text("Answered by Ana Costa")
+    assert agent.read(question["id"])["answer"]["by"]["username"] == "ana"
+
+
+def test_own_answers_can_be_undone_without_javascript(
+    agent: Agent, open_browser: OpenBrowser, choose: Callable[..., None]
+) -> None:
+    choose(keyboard="on", undo_seconds="30")
+    agent.ask()
+    page = open_browser(PERSON, java_script_enabled=False).new_page()
+    page.goto(f"/rooms/{agent.room}")
+    page.get_by_role("radio", name="SQLite").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("Sent to the agent at")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("radio", name="SQLite")).to_be_visible()

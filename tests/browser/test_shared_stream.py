@@ -33,7 +33,7 @@ def test_the_tenth_tab_loads_and_answers_within_two_seconds(
             tenth = context.new_page()
             watch = Stopwatch()
             tenth.goto(f"{proxy.url}/rooms/{agent.room}")
-            tenth.locator(f"{card} .option").get_by_text("PostgreSQL").click()
+            tenth.locator(f"{card} .ab-option").get_by_text("PostgreSQL").click()
             expect(tenth.locator(card)).to_contain_text("Answered by you")
             seconds = watch.seconds
             for page in pages:
@@ -54,7 +54,7 @@ def test_a_tab_that_comes_later_misses_nothing(
     first.goto(f"/rooms/{agent.room}")
     # Asked after the second page was made and before it listens.
     held = []
-    second.route("**/stream.js", lambda route: held.append(route))
+    second.route("**/stream.*js", lambda route: held.append(route))
     second.goto(f"/rooms/{agent.room}", wait_until="commit")
     expect(second.get_by_role("heading", name="No questions yet")).to_be_visible()
     eventually(lambda: second.title() and held)
@@ -62,7 +62,7 @@ def test_a_tab_that_comes_later_misses_nothing(
     expect(first.locator(f"#card-{question['id']}")).to_be_visible()
     held[0].continue_()
     expect(second.locator(f"#card-{question['id']}")).to_be_visible()
-    assert first.locator(".card").count() == 1
+    assert first.locator(".ab-card").count() == 1
 
 
 def test_numbers_of_other_rooms_are_live_in_every_rail(
@@ -70,7 +70,7 @@ def test_numbers_of_other_rooms_are_live_in_every_rail(
 ) -> None:
     elsewhere = bridge.agent()
     page = room_page()
-    count = page.get_by_role("link", name=elsewhere.room).locator(".count")
+    count = page.get_by_role("link", name=elsewhere.room).locator(".ab-count")
     expect(count).to_be_hidden()
     question = elsewhere.ask()
     expect(count).to_have_text("1")
@@ -85,7 +85,7 @@ def test_who_signs_in_as_another_person_gets_nothing_of_the_old_page(
     ana, ben = bridge.person("ana", bridge.site), bridge.person("ben", bridge.site)
     page = open_browser("ana").new_page()
     page.goto("/")
-    person = page.locator("#layout").get_attribute("data-person")
+    person = page.locator("#ab-layout").get_attribute("data-person")
     assert ben.post(f"/stream?person={person}", {}).status == 401
     with ana.stream(None) as stream:
         agent.ask()

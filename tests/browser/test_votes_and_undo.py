@@ -15,11 +15,13 @@ RoomPage = Callable[..., Page]
 def test_votes_show_on_all_cards_until_enough_agree(agent: Agent, room_page: RoomPage) -> None:
     ana, ben = room_page("ana"), room_page("ben")
     with agent.asking(wait=50, care={"votes": 2}) as wait:
-        expect(ben.get_by_text("0 of 2 matching votes")).to_be_visible()
+        expect(ben.locator(".ab-slots")).to_have_text("No votes yet, 2 needed")
         click_option(ana, "SQLite")
+        expect(ana.locator(".ab-slots")).to_have_text("You chose SQLite, 1 more vote needed")
+        expect(ben.locator(".ab-slots")).to_have_text("Ana Costa chose SQLite, 1 more vote needed")
         for page in (ana, ben):
-            expect(page.get_by_text("1 of 2 matching votes")).to_be_visible()
-            expect(page.locator(".mark.vote")).to_have_text("Ana Costa: SQLite")
+            expect(page.locator(".ab-slot")).to_have_count(2)
+            expect(page.locator(".ab-slot.ab-is-filled")).to_have_count(1)
         click_option(ben, "SQLite")
         settled = wait.result()
     assert settled["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
@@ -54,9 +56,9 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     ana, ben = room_page("ana"), room_page("ben")
     question = agent.ask(care={"first": "ben"})
     card = ana.get_by_role("article")
-    expect(card).to_contain_text("Asked first: ben")
-    expect(card.locator(".lock")).to_have_text(
-        re.compile(r"^Only ben can answer this until \d\d:\d\d( [AP]M)?$")
+    expect(card.locator(".ab-status")).to_contain_text("Ben Okafor decides until")
+    expect(card.locator(".ab-lock")).to_have_text(
+        re.compile(r"^Only Ben Okafor can answer this until \d\d:\d\d( [AP]M)?$")
     )
     expect(card.get_by_role("radio", name="SQLite")).to_be_disabled()
     expect(card.get_by_role("button", name="Submit")).to_have_count(0)
@@ -73,9 +75,9 @@ def test_who_is_not_asked_yet_sees_locked_options_until_they_are_opened(
     ben.get_by_role("radio", name="Other").check()
     ben.get_by_label("Your own answer").fill("half a thought")
     bridge.let_escalate(question)
-    expect(card).to_contain_text("Managers notified")
+    expect(card).to_contain_text("managers were notified")
     expect(card).to_be_focused()
-    expect(ben.get_by_role("article")).to_contain_text("Managers notified")
+    expect(ben.get_by_role("article")).to_contain_text("managers were notified")
     expect(ben.get_by_label("Your own answer")).to_have_value("half a thought")
     click_option(ana, "SQLite")
     expect(card).to_contain_text("Answered by you")
@@ -85,17 +87,20 @@ def test_a_question_for_others_moves_into_the_inbox_when_it_is_opened_to_all(
     agent: Agent, bridge: Bridge, open_browser: Callable[..., BrowserContext]
 ) -> None:
     page = open_browser("ana").new_page()
-    page.goto("/")
+    page.goto(f"/?room={agent.room}")
     wait_for_stream(page)
     question = agent.ask(care={"first": "ben"})
-    card = page.locator(f"#others-decide #card-{question['id']}")
     expect(page.get_by_role("heading", name="Others decide")).to_be_visible()
-    expect(card).to_contain_text("Only ben can answer this")
-    rail = page.locator(f'.rail-link[data-room="{agent.room}"] .count')
+    row = page.locator(f"#ab-group-others #row-{question['id']}")
+    row.click()
+    card = page.locator(f"#card-{question['id']}")
+    expect(card).to_contain_text("Only Ben Okafor can answer this")
+    rail = page.locator(f'.ab-rail-link[data-room="{agent.room}"] .ab-count')
     expect(rail).to_have_text("0")
     bridge.let_escalate(question)
-    expect(page.locator(f"#open-questions #card-{question['id']}")).to_contain_text("Managers notified")
-    expect(card).to_have_count(0)
+    expect(page.locator(f"#ab-group-needed #row-{question['id']}")).to_be_visible()
+    expect(row).to_have_count(0)
+    expect(card).to_contain_text("managers were notified")
     expect(rail).to_have_text("1")
 
 
@@ -105,6 +110,6 @@ def test_locked_options_can_be_read_without_javascript(
     agent.ask(care={"votes": {"needed": 2, "of": ["ben", "cleo"]}})
     page = open_browser("ana", java_script_enabled=False).new_page()
     page.goto(f"/rooms/{agent.room}")
-    expect(page.get_by_role("article")).to_contain_text("Only ben and cleo can vote on this")
+    expect(page.get_by_role("article")).to_contain_text("Only Ben Okafor and cleo can vote on this")
     expect(page.get_by_role("radio", name="SQLite")).to_be_disabled()
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)

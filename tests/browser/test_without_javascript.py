@@ -110,7 +110,7 @@ def test_a_late_answer_names_the_winner_and_keeps_the_words(agent: Agent, open_b
     assert reply.value.status == 409
     card = ben.get_by_role("article")
     expect(card).to_contain_text("Answered by Ana Costa")
-    expect(card).to_contain_text("Database: SQLite")
+    expect(card).to_contain_text("Which database? SQLite")
     expect(card).to_contain_text("Neither: files will do")
 
 
@@ -130,4 +130,4 @@ def test_writing_to_the_agents(agent: Agent, open_browser) -> None:
     page = plain(open_browser, agent)
     page.get_by_label("Message the agents").fill("Please hurry")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".message-text")).to_have_text("Please hurry")
+    expect(page.locator(".ab-message-text")).to_have_text("Please hurry")

@@ -24,6 +24,7 @@ def test_poll_prints_everything_as_lines_of_json(command: Command, agent: Agent)
         "sender_type",
         "type",
         "content",
+        "question",
         "color",
         "created_at",
     }

@@ -102,7 +102,7 @@ def test_every_command_of_the_client_and_its_options_exist(path: Path) -> None:
 # Of shells, make, Django and other programs.
 OTHERS = {
     *("BRIDGE", "ID", "KEY", "ROOM", "PYTHON", "SOAK_SECONDS", "VERSIONS", "ASK_BRIDGE"),
-    *("MCP_TOOL_TIMEOUT", "SSL_CERT_FILE"),
+    *("MCP_TOOL_TIMEOUT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
 }
 
 

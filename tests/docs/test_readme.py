@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+from bridge.first_run import first_question
 from tests.docs.reader import Reader, examples
 from tests.harness.sites import ROOT
 
@@ -23,6 +24,11 @@ def test_the_first_question_is_asked_and_answered(reader: Reader) -> None:
     [choice] = answered["answer"]["answers"]
     assert choice["selectedOptions"] == ["SQLite"]
     assert answered["answer"]["by"] == {"username": "ana", "name": "Ana Costa"}
+
+
+def test_the_first_question_is_the_one_that_the_first_start_prints() -> None:
+    [first] = [example for example in examples(DOCUMENT) if "curl" in example.command]
+    assert first.command == first_question("http://127.0.0.1:8000")
 
 
 def test_its_calls_are_those_of_the_api_document() -> None:

@@ -10,7 +10,7 @@ from threading import Thread
 
 from tests.harness.bridges import Bridge, populate
 from tests.harness.prototypes import copy_of_prototype
-from tests.harness.sites import Site, clean_environment, free_port, run_manage
+from tests.harness.sites import QUICK_PASSWORDS, Site, clean_environment, free_port, run_manage
 
 
 class LoggedSite(Site):
@@ -74,7 +74,7 @@ def restartable_bridge(
     with ExitStack() as stack:
         population = None
         if variables:
-            environment = clean_environment(data) | variables
+            environment = clean_environment(data) | QUICK_PASSWORDS | variables
         else:
             environment, population = stack.enter_context(copy_of_prototype(kind, rooms, data, populate))
         environment |= settings or {}

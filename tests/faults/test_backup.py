@@ -22,6 +22,8 @@ from tests.harness.timing import eventually
 
 DOCUMENT = (ROOT / "docs" / "deployment.md").read_text()
 ROOMS = [f"room-{number}" for number in range(4)]
+# Generated at the first start: one signs logins and agent keys, push services know the other.
+KEYS = {"secret-key", "vapid-key"}
 # A backup begins and ends long before such agents have asked the 600 times that each may in a minute.
 PAUSE_SECONDS = 0.02
 
@@ -103,6 +105,10 @@ def backed_up_under_load(kind: str, environment: dict[str, str], backup: Path) -
         yield writers
 
 
+def same_key(name: str, data: Path, restored: Path) -> bool:
+    return (data / name).read_text() == (restored / name).read_text()
+
+
 def assert_all_is_there(environment: dict[str, str], writers: Writers) -> None:
     site = Site(environment)
     try:
@@ -124,7 +130,7 @@ def test_a_restored_sqlite_file_has_all_that_was_confirmed_before_the_backup(
     environment = clean_environment(tmp_path / "data")
     backup = tmp_path / "backup"
     with backed_up_under_load("SQLite", environment, backup) as writers:
-        assert {path.name for path in backup.iterdir()} == {"ask-bridge.sqlite3", "secret-key"}
+        assert {path.name for path in backup.iterdir()} == {"ask-bridge.sqlite3", *KEYS}
         assert {path.stat().st_mode & 0o777 for path in backup.iterdir()} == {0o600}, "for its owner alone"
         if over_old_data:
             assert (tmp_path / "data" / "ask-bridge.sqlite3-wal").stat().st_size > 0
@@ -133,6 +139,7 @@ def test_a_restored_sqlite_file_has_all_that_was_confirmed_before_the_backup(
             (tmp_path / "restored").mkdir()
         environment["DATA_DIR"] = str(tmp_path / "restored")
         run_documented("SQLite, restore", environment, backup)
+        assert all(same_key(name, tmp_path / "data", tmp_path / "restored") for name in KEYS)
         with closing(sqlite3.connect(tmp_path / "restored" / "ask-bridge.sqlite3")) as restored:
             assert restored.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert_all_is_there(environment, writers)
@@ -147,5 +154,7 @@ def test_a_restored_postgres_dump_has_all_that_was_confirmed_before_the_backup(t
         environment = clean_environment(tmp_path / "data") | urls | secret
         with backed_up_under_load("PostgreSQL", environment, tmp_path / "backup") as writers:
             restored_into = clean_environment(tmp_path / "restored") | fresh | secret
+            (tmp_path / "restored").mkdir()
             run_documented("PostgreSQL, restore", restored_into, tmp_path / "backup")
+            assert same_key("vapid-key", tmp_path / "data", tmp_path / "restored")
             assert_all_is_there(restored_into, writers)

@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 2 * START_SECONDS
 
 
 def first_agent(site: Site) -> Agent:
-    return Agent(site, "lobby", re.findall(r"Agent key +(\S+)", site.printed)[0])
+    return Agent(site, "lobby", re.findall(r"KEY=(\S+)", site.printed)[0])
 
 
 def password_of(site: Site) -> str:

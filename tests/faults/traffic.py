@@ -263,7 +263,7 @@ class Traffic:
     def readiness_between(self, start: float, end: float) -> set[str]:
         """The replies of `/readyz` to requests inside this period."""
         return {
-            f"{each.status} {each.text}"
+            f"{each.status} {each.text.strip()}"
             for each in self.replies
             if each.what == "/readyz" and start < each.sent_at and each.sent_at + each.seconds < end
         }

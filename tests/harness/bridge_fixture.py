@@ -39,7 +39,7 @@ def numbered(count: int, width: int = 2) -> tuple[str, ...]:
 
 FOLDERS = {
     "agents": Options(scope="folder"),
-    "browser": Options(scope="folder"),
+    "browser": Options(rooms=numbered(300, width=3), scope="folder"),
     "client": Options(rooms=numbered(500, width=3), scope="folder"),
     "faults": Options(BOTH, rooms=numbered(40)),
     "live": Options(BOTH),

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.agents import Agent
+from tests.harness.databases import mariadb_and_redis
 from tests.harness.people import Person
 from tests.harness.prototypes import Population, copy_of_prototype
-from tests.harness.sites import Site, free_port, run_manage
+from tests.harness.sites import Site, clean_environment, free_port, run_manage
 
 # The same in all processes of a test run: they share the accounts.
 PASSWORD = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_urlsafe(12)
@@ -138,12 +139,15 @@ class Bridge:
 
 @contextmanager
 def running_bridge(kind: str, data: Path, open_rooms: list[str] = OPEN_ROOMS) -> Iterator[Bridge]:
-    """`embedded`: one process, SQLite. `scaled`: two processes, PostgreSQL and Redis."""
+    """`embedded`: one process, SQLite. `scaled` and `mariadb`: two, Redis, and PostgreSQL or MariaDB."""
     with ExitStack() as stack:
-        environment, population = stack.enter_context(copy_of_prototype(kind, open_rooms, data, populate))
+        if kind == "mariadb":  # has no templates to copy
+            environment, population = clean_environment(data) | stack.enter_context(mariadb_and_redis()), None
+        else:
+            environment, population = stack.enter_context(copy_of_prototype(kind, open_rooms, data, populate))
         sites: list[Site] = []
         # By the list: a test may replace an entry by a restarted process.
         stack.callback(lambda: [site.end() for site in sites])
-        for _ in range(2 if kind == "scaled" else 1):
+        for _ in range(1 if kind == "embedded" else 2):
             sites.append(Site(environment | {"PORT": str(free_port())}))
         yield Bridge(environment, sites, open_rooms, population)

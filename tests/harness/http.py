@@ -32,8 +32,8 @@ class Reply:
         return self.status
 
     def block(self, name: str) -> str:
-        """The text to copy from the element of this class."""
-        found = re.search(rf'class="[^"]*\b{name}\b.*?<pre[^>]*><code>(.*?)</code>', self.text, re.DOTALL)
+        """The text to copy from the element with this id."""
+        found = re.search(rf'id="{name}".*?<pre[^>]*><code>(.*?)</code>', self.text, re.DOTALL)
         assert found, f"no block {name}"
         return unescape(found.group(1))
 

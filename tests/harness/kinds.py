@@ -1,6 +1,6 @@
 """Pytest plugin: mark each test by what it needs, so that `-m` selects one kind of test.
 
-Every test has exactly one of `unit`, `process` and `browser`. `scaled` comes in addition.
+Every test has exactly one of `unit`, `process` and `browser`. `scaled` and `mariadb` come in addition.
 """
 
 import pytest
@@ -11,6 +11,16 @@ from tests.harness.repeats import PROCESS_FIXTURES, PROCESS_FOLDERS
 BROWSER_FIXTURE = "chromium"
 # Tests that start processes with helpers of their own instead of a fixture.
 PROCESS_FILES = frozenset({"test_bench.py", "test_repeats.py"})
+# Of tests/rooms: what depends on the database most. `make test` runs these on MariaDB as well; they also pass
+# there with all others.
+MARIADB_FILES = frozenset(
+    f"test_{name}.py"
+    for name in (
+        *("answer", "ask", "audit", "audit_content", "close_stale", "compiled_statements", "deliver"),
+        *("exact_texts", "history_search", "history_similar", "insights_figures", "invitations", "keys"),
+        *("notification_outbox", "rate_limits", "read_only_database", "repeated_forms", "wait_leases"),
+    )
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,6 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(_kind(item))
         if _runs_scaled_out(item):
             item.add_marker("scaled")
+        # Migrating back and forth takes minutes there.
+        migrates = "migrate" in getattr(item, "fixturenames", ())
+        if item.path.parent.name == "rooms" and item.path.name in MARIADB_FILES and not migrates:
+            item.add_marker("mariadb")
 
 
 def _kind(item: pytest.Item) -> str:

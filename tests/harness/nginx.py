@@ -20,7 +20,7 @@ from tests.harness.certificates import make_certificate
 from tests.harness.databases import postgres_and_redis_urls
 from tests.harness.metrics import TOKEN, value
 from tests.harness.people import Person
-from tests.harness.sites import ROOT, START_SECONDS, Site, clean_environment, free_port
+from tests.harness.sites import QUICK_PASSWORDS, ROOT, START_SECONDS, Site, clean_environment, free_port
 from tests.harness.timing import eventually
 
 NAME = "localhost"
@@ -192,14 +192,14 @@ def deployment(folder: Path, rooms: int) -> Iterator[Deployment]:
     nginx_program()  # before anything is started
     with ExitStack() as stack:
         data = folder / "data"
-        environment = clean_environment(data) | PRODUCTION
+        environment = clean_environment(data) | PRODUCTION | QUICK_PASSWORDS
         environment |= stack.enter_context(postgres_and_redis_urls())
         sites: list[Site] = []
         stack.callback(lambda: [site.end() for site in sites])
         for _ in range(2):
             sites.append(Site(environment | {"PORT": str(free_port())}))
         bridge = Bridge(environment, sites, [f"room-{number:02}" for number in range(rooms)])
-        front = Nginx(folder / "nginx", [site.port for site in sites], data / "static")
+        front = Nginx(folder / "nginx", [site.port for site in sites], Path(environment["STATIC_DIR"]))
         stack.callback(front.end)
         yield Deployment(bridge, front)
 

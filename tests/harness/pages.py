@@ -2,7 +2,7 @@
 
 import time
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 TWO_PROMPTS = [
     {
@@ -31,7 +31,7 @@ CARDS_ARE_STILL = """() => new Promise((done) => {
     let [places, since] = ["", 0];
     const look = () => {
         const top = (card) => `${card.id} ${card.getBoundingClientRect().top + scrollY}`;
-        const found = [...document.querySelectorAll(".card")].map(top).join();
+        const found = [...document.querySelectorAll(".ab-card")].map(top).join();
         if (found !== places) [places, since] = [found, performance.now()];
         if (performance.now() - since > 450) done();
         else setTimeout(look, 10);
@@ -42,7 +42,7 @@ CARDS_ARE_STILL = """() => new Promise((done) => {
 # Keeps the texts of the banner, for a look after it is gone.
 RECORD_BANNER = """() => {
     window.told = [];
-    const banner = document.getElementById("connection");
+    const banner = document.getElementById("ab-connection");
     const listen = () => banner.checkVisibility() && window.told.push(banner.textContent.trim());
     new MutationObserver(listen).observe(banner, {childList: true, attributes: true});
 }"""
@@ -70,8 +70,13 @@ def click_option(page: Page, label: str) -> float:
     """Click as soon as the card accepts clicks; the time of the click."""
     page.get_by_role("radio", name=label).wait_for()
     wait_for_still_cards(page)
-    page.locator(".option").get_by_text(label, exact=True).click()
+    page.locator(".ab-option").get_by_text(label, exact=True).click()
     return time.monotonic()
+
+
+def next_step(card: Page | Locator) -> None:
+    """On to the next prompt of a card with several, or to the review of all answers."""
+    card.locator(".ab-steps-next").filter(visible=True).click()
 
 
 def expect_caught_up(page: Page) -> None:

@@ -63,10 +63,10 @@ class Person(Visitor):
     def form_of(self, question: Any) -> dict[str, Any]:
         """The card's form as the page has it: where it goes and what each field is called."""
         html = self.get(f"{self.prefix}/rooms/{question['room']}/questions/{question['id']}").text
-        action = re.search(r'<form class="card-form[^>]* action="([^"]+)"', html)
+        action = re.search(r'<form class="ab-card-form[^>]* action="([^"]+)"', html)
         assert action, "the page has no form to answer with"
         labels = re.findall(
-            r'name="(choice-\d+)" value="(\w+)"[^>]*>\s*<span[^>]*>\s*<span class="option-label">([^<]*)',
+            r'name="(choice-\d+)" value="(\w+)"[^>]*>\s*<span[^>]*>\s*<span class="ab-option-label">([^<]*)',
             html,
         )
         return {

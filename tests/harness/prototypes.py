@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.harness.databases import drop_database, name_of_database, new_database, postgres_and_redis_urls
 from tests.harness.shared_folder import made_once, shared_folder
-from tests.harness.sites import Site, clean_environment
+from tests.harness.sites import QUICK_PASSWORDS, Site, clean_environment
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def copy_of_prototype(
     identity = hashlib.sha256(" ".join([kind, *rooms]).encode()).hexdigest()[:16]
 
     def make(folder: Path) -> None:
-        environment = clean_environment(folder / "data")
+        environment = clean_environment(folder / "data") | QUICK_PASSWORDS
         if kind == "scaled":
             environment |= new_database()
             (folder / DATABASE).write_text(environment["DATABASE_URL"])
@@ -46,7 +46,7 @@ def copy_of_prototype(
         (folder / POPULATION).write_text(json.dumps(asdict(population)))
 
     with ExitStack() as stack:
-        environment = clean_environment(data)
+        environment = clean_environment(data) | QUICK_PASSWORDS
         with made_once(f"site-{identity}", make) as prototype:
             shutil.copytree(prototype / "data", data)
             population = Population(**json.loads((prototype / POPULATION).read_text()))

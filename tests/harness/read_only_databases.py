@@ -14,6 +14,7 @@ from tests.harness.databases import name_of_database
 READ_ONLY = {
     "sqlite": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
     "postgresql": ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off"),
+    "mysql": ("SET SESSION TRANSACTION READ ONLY", "SET SESSION TRANSACTION READ WRITE"),
 }
 # SQLite's default.
 MOST_PAGES = 4294967294

@@ -18,7 +18,7 @@ from tests.harness.shared_folder import FOLDER_VARIABLE
 # Folders whose tests all start real processes or browsers.
 PROCESS_FOLDERS = frozenset({"agents", "browser", "faults", "live", "portal"})
 # Fixtures that do so in the other folders: a running site, or commands of it.
-PROCESS_FIXTURES = frozenset({"bridge", "manage", "own_bridge", "reader", "serve"})
+PROCESS_FIXTURES = frozenset({"bridge", "company", "manage", "own_bridge", "reader", "serve"})
 # More failures than this have a common cause: repeating them would only take long.
 MOST_REPEATS = 15
 # Far more than the slowest test needs: a repeated test that hangs fails.

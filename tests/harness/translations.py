@@ -8,10 +8,18 @@ from tests.harness.sites import ROOT
 
 CATALOGUES = [ROOT / "rooms/locale/de/LC_MESSAGES/django.po", ROOT / "locale/de/LC_MESSAGES/django.po"]
 
-# Names, keys and an address; text in <code> is not translated either.
-SAME_EVERYWHERE = {"Ask Bridge", "Claude Code", "Agent SDK", "MCP", "curl", "CSV", "JSON", "j", "k", "s"} | {
-    "https://hooks.example.org/…"
-}
+# Names, keys and examples of an address and an agent key; text in <code> is not translated either.
+SAME_EVERYWHERE = {
+    "Ask Bridge",
+    "Claude Code",
+    "Agent SDK",
+    "MCP",
+    "CLI",
+    "curl",
+    "CSV",
+    "JSON",
+    *"jksanghizl",
+} | {"https://hooks.example.org/…", "abk_…"}
 SILENT_TAGS = ("code", "pre", "script", "style", "time")
 SAID_BY_ATTRIBUTES = {"title", "placeholder", "alt", "aria-label"} | {
     f"data-{name}" for name in ("one", "many", "copied", "default", "denied", "failed", "unsupported")

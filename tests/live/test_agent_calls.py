@@ -39,6 +39,29 @@ def test_a_foreign_host_name_is_refused_by_every_call(agent: Agent) -> None:
     assert [one["id"] for one in agent.open_questions()] == [question["id"]]
 
 
+def test_every_json_reply_ends_with_a_line_break_that_is_counted(agent: Agent) -> None:
+    question = agent.ask()
+    hook = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}
+
+    for method, path, body in (
+        ("GET", f"{agent.path}/questions", None),
+        ("POST", f"{agent.path}/questions", agent.question_body()),
+        ("POST", f"{agent.path}/questions?wait=0", agent.question_body()),
+        ("GET", f"/api/v1/questions/{question['id']}", None),
+        ("GET", f"/api/v1/questions/{question['id']}?wait=0", None),
+        ("GET", f"{agent.path}/messages", None),
+        ("GET", f"{agent.path}/messages?wait=0", None),
+        ("POST", f"{agent.path}/hooks/claude-code", hook),
+        ("GET", "/api/v1/openapi.json", None),
+        ("GET", "/api/v1/nothing", None),
+        ("GET", "/healthz", None),
+    ):
+        reply = agent.call(method, path, body)
+        assert reply.text.endswith("}\n"), path
+        assert not reply.text.endswith("\n\n"), path
+        assert int(reply.headers["Content-Length"]) == len(reply.text.encode()), path
+
+
 def test_a_path_that_is_no_call_is_told_in_json(agent: Agent) -> None:
     reply = agent.call("GET", "/api/v1/nothing")
 

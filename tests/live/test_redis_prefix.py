@@ -12,7 +12,7 @@ from tests.harness.sites import Site
 
 def first_people(site: Site) -> tuple[Agent, str]:
     """The first agent, and the password of the admin."""
-    key = re.findall(r"Agent key +(\S+)", site.printed)[0]
+    key = re.findall(r"KEY=(\S+)", site.printed)[0]
     return Agent(site, "lobby", key), re.findall(r"Password +(\S+)", site.printed)[0]
 
 

@@ -65,7 +65,7 @@ def test_only_the_marks_of_an_open_card_change(agent: Agent, person) -> None:
     with person.stream(agent.room) as stream:
         agent.wait(question["id"], seconds=0.1)
         event = stream.until(f"marks-{question['id']}")
-    assert "Agent waiting" in event.data
+    assert "Waiting" in event.data
     assert "<form" not in event.data
 
 

@@ -24,6 +24,14 @@ def agent_machine(wheel: Path) -> Machine:
 
 @pytest.fixture(scope="session")
 def portal_machine(wheel: Path) -> Machine:
-    """A machine after `pip install "ask-bridge[server]"`."""
-    with made_once("portal-machine", lambda folder: new_machine(folder, f"{wheel}[server]")) as folder:
+    """A machine after the commands of docs/portal.md, with django-csp for the sample portal."""
+    packages = [f"{wheel}[portal]", "daphne", "channels-redis", "psycopg[binary]", "django-csp"]
+    with made_once("portal-machine", lambda folder: new_machine(folder, *packages)) as folder:
+        return Machine(folder)
+
+
+@pytest.fixture(scope="session")
+def bare_machine(wheel: Path) -> Machine:
+    """A machine after `pip install "ask-bridge[portal]"`, and nothing else."""
+    with made_once("bare-machine", lambda folder: new_machine(folder, f"{wheel}[portal]")) as folder:
         return Machine(folder)

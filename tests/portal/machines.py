@@ -51,14 +51,14 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-def new_machine(folder: Path, requirement: str) -> Machine:
-    """A machine with this requirement installed, in the versions of requirements/server.txt."""
+def new_machine(folder: Path, *requirements: str) -> Machine:
+    """A machine with these requirements installed, in the versions of requirements/server.txt."""
     venv.create(folder)
     machine = Machine(folder)
     locked = (ROOT / "requirements" / "server.txt").read_text()
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(re.findall(r"^(\S+==[^\\\n]+)", locked, re.MULTILINE)))
-    _pip("--python", str(machine.python), "install", "--constraint", str(constraints), requirement)
+    _pip("--python", str(machine.python), "install", "--constraint", str(constraints), *requirements)
     return machine
 
 

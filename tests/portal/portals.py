@@ -87,18 +87,25 @@ class Host:
         return run(self.environment, *command)
 
 
-def prepare(settings: str, data: Path) -> str:
-    """Make the database of a host; returns the key of its agent."""
-    return run(host_environment(settings, data), "tests.portal.hosts.prepare", PASSWORD).split()[-1]
+def prepare(settings: str, data: Path, **variables: str) -> str:
+    """Make the tables of a host; returns the key of its agent."""
+    environment = host_environment(settings, data) | variables
+    return run(environment, "tests.portal.hosts.prepare", PASSWORD).split()[-1]
 
 
 @contextmanager
 def running_host(
-    settings: str, data: Path, server: list[str], prefix: str = "/ask", root: str = "", key: str = ""
+    settings: str,
+    data: Path,
+    server: list[str],
+    prefix: str = "/ask",
+    root: str = "",
+    key: str = "",
+    **variables: str,
 ) -> Iterator[Host]:
     """The portal of these settings, on a database of its own; with a key `prepare` has made it already."""
-    environment = host_environment(settings, data)
-    key = key or prepare(settings, data)
+    environment = host_environment(settings, data) | variables
+    key = key or prepare(settings, data, **variables)
     portal = Portal([sys.executable, *server], data, environment, f"{root}{prefix}")
     try:
         yield Host(portal, portal.agent("lobby", key), environment, root)

@@ -253,7 +253,7 @@ def test_a_page_whose_stream_is_redirected_says_that_its_person_is_signed_out(
         page = context.new_page()
         page.goto("/ask/rooms/lobby")
         # Idle for three seconds, admitted again every second, and no banner in the first three.
-        expect(page.locator("#connection")).to_contain_text("You are signed out", timeout=30_000)
+        expect(page.locator("#ab-connection")).to_contain_text("You are signed out", timeout=30_000)
 
 
 # ---- a refusal after the view ----------------------------------------------------------------------------

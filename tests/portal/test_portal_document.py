@@ -58,7 +58,7 @@ def project(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -
             file = folder / block.file
             file.write_text(file.read_text() + block.text)
     install, migrate = commands("Install")
-    assert install == 'pip install "ask-bridge[server]"'
+    assert install == 'pip install "ask-bridge[portal]" daphne'
     portal_machine.check(*shlex.split(migrate), cwd=folder)
     return folder
 
@@ -130,7 +130,7 @@ def test_a_newcomer_asks_answers_and_receives(
         text=True,
     ) as asking:
         (question,) = eventually(agent.open_questions)
-        eventually(lambda: "Agent waiting" in ana.get("/ask/rooms/lobby").text)
+        eventually(lambda: "Waiting" in ana.get("/ask/rooms/lobby").text)
         ana.answer(question, "PostgreSQL")
         printed, _ = asking.communicate(timeout=30)
     assert (asking.returncode, printed) == (0, "PostgreSQL\n")
@@ -140,6 +140,22 @@ def test_a_newcomer_asks_answers_and_receives(
 def test_strangers_are_sent_to_the_login_that_the_document_names(tried: Tried) -> None:
     reply = tried.portal.request("GET", "/ask/")
     assert (reply.status, reply.headers["Location"]) == (302, "/admin/login/?next=/ask/")
+
+
+def test_the_doctor_finds_the_running_portal_in_order(
+    tried: Tried, portal_machine: Machine, project: Path
+) -> None:
+    [command] = commands("The doctor")
+    program, *arguments = shlex.split(command.replace("8000", str(tried.portal.port)))
+    walked = portal_machine.check(program, *arguments, cwd=project)
+    assert "✓ Pages are live" in walked
+    assert "! " not in walked
+
+
+def test_the_application_of_a_project_without_one_is_that_of_django(project: Path) -> None:
+    written = blocks("What your portal has, or lacks")[0].text
+    there = (project / "mysite" / "asgi.py").read_text().replace("'", '"')
+    assert set(written.splitlines()) <= set(there.splitlines())
 
 
 def test_checks_are_the_ones_that_there_are() -> None:

@@ -1,10 +1,13 @@
 """examples/portal in a real browser, with Ask Bridge from the built wheel."""
 
 import json
+import os
 import secrets
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -13,6 +16,7 @@ from tests.harness.agents import Agent
 from tests.harness.chromium import violations_in
 from tests.harness.pages import mark_open_streams, wait_for_still_cards, wait_for_stream
 from tests.harness.people import Person
+from tests.harness.shared_folder import made_once
 from tests.harness.sites import ROOT
 from tests.portal.machines import Machine
 from tests.portal.portals import Portal
@@ -21,11 +25,13 @@ PREFIX = "/werkzeuge/fragen"
 PASSWORD = secrets.token_urlsafe(12)
 # Members of no room: they see the one of their team.
 PEOPLE = """
+from django.contrib.auth.models import Group
 from people.models import Person
 team = {"team": "plattform", "password": %r}
 Person.objects.create_user("ana", first_name="Ana", last_name="Costa", **team)
 Person.objects.create_user("gast", is_guest=True, **team)
-Person.objects.create_user("ben", password=%r, team="vertrieb")
+ben = Person.objects.create_user("ben", password=%r, team="vertrieb")
+ben.groups.add(Group.objects.create(name="Vertrieb"))
 """
 
 
@@ -38,10 +44,23 @@ class Sample:
         return self.portal.person(name, PASSWORD, "/anmelden/")
 
 
+def install_packages(folder: Path) -> None:
+    """`npm install`, as the README says."""
+    if shutil.which("npm") is None:
+        missing = "needs npm, to fetch Bootstrap: install the package npm"
+        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+    shutil.copy(ROOT / "examples" / "portal" / "package.json", folder)
+    subprocess.run(["npm", "install", "--ignore-scripts"], check=True, capture_output=True, cwd=folder)
+
+
 @pytest.fixture(scope="module")
 def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     folder = tmp_path_factory.mktemp("sample") / "portal"
-    shutil.copytree(ROOT / "examples" / "portal", folder, ignore=shutil.ignore_patterns("*.sqlite3", ".venv"))
+    unused = shutil.ignore_patterns("*.sqlite3", ".venv", "node_modules")
+    shutil.copytree(ROOT / "examples" / "portal", folder, ignore=unused)
+
+    with made_once("sample-portal-packages", install_packages) as packages:
+        shutil.copytree(packages / "node_modules", folder / "node_modules")
 
     def manage(*arguments: str) -> str:
         return portal_machine.check("python", "manage.py", *arguments, cwd=folder)
@@ -51,6 +70,7 @@ def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) ->
     manage("migrate", "--verbosity", "0")
     manage("createroom", "plattform", "--name", "Team Plattform")
     manage("shell", "-v0", "-c", PEOPLE % (PASSWORD, PASSWORD))
+    manage("createroom", "vertrieb", "--group", "Vertrieb")
     key = manage("createkey", "plattform", "--label", "first-agent").strip()
     server = [str(portal_machine.python), "manage.py", "runserver", "PORT", "--noreload"]
     portal = Portal(server, folder, portal_machine.environment(), PREFIX)
@@ -97,7 +117,7 @@ def test_a_question_is_answered_in_the_portal_in_german(
     expect(page.get_by_role("heading", name="Eingang")).to_be_visible()
     with sample.agent.asking(wait=30) as asking:
         card = page.get_by_role("article").filter(has_text="Which database?")
-        expect(card).to_contain_text("Agent wartet")
+        expect(card).to_contain_text("Wartet")
         wait_for_still_cards(page)
         card.get_by_text("SQLite").click()
         assert asking.result()["answer"]["answers"][0]["selectedOptions"] == ["SQLite"]
@@ -114,8 +134,11 @@ def test_it_has_the_look_of_the_portal_and_leaves_the_portal_its_own(
     expect(page.get_by_role("navigation", name="Portal")).to_be_visible()
     assert page.title().endswith("– Portal")
     assert style(page, ".ask-bridge", "fontFamily").startswith("Georgia")
-    assert style(page, ".logo-ground", "fill") == "rgb(122, 31, 162)"
+    assert style(page, ".ab-logo-ground", "fill") == "rgb(122, 31, 162)"
     assert style(page, ".portal-bar .button", "minHeight") == "auto"
+    # Bootstrap's own look, beside ours on one page.
+    assert style(page, ".portal-bar .button", "borderRadius") == "4px"
+    assert style(page, ".navbar", "display") == "flex"
     assert style(page, ".portal-bar .button", "backgroundColor") == "rgb(233, 216, 244)"
 
 
@@ -125,7 +148,7 @@ def test_its_permissions_hold(sample: Sample) -> None:
     guest = sample.person("gast")
     page = guest.get(f"{PREFIX}/rooms/plattform/questions/{question['id']}").text
     assert "In diesem Raum ist nur Lesen möglich" in page
-    assert '<form class="card-form' not in page
+    assert '<form class="ab-card-form' not in page
     form = sample.person("ana").form_of(question)
     name, value = form["fields"]["SQLite"]
     assert guest.post(form["action"], {name: value}).status == 403
@@ -133,6 +156,16 @@ def test_its_permissions_hold(sample: Sample) -> None:
     assert told.status == 422
     assert "nur Lesen möglich" in told.text
     assert sample.agent.read(question["id"])["status"] == "open"
+
+
+def test_group_has_its_room(sample: Sample) -> None:
+    assert sample.person("ben").get(f"{PREFIX}/rooms/vertrieb").status == 200
+    assert sample.person("ana").get(f"{PREFIX}/rooms/vertrieb").status == 404
+
+
+def test_people_have_the_names_of_the_portal(sample: Sample) -> None:
+    page = sample.person("ana").get(f"{PREFIX}/settings").text
+    assert "Ana Costa (plattform)" in page
 
 
 def test_nothing_went_wrong_unseen(sample: Sample) -> None:

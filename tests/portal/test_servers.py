@@ -1,7 +1,11 @@
-"""ASGI servers with their default settings: waits and streams work on each, and end politely at a stop."""
+"""The ASGI servers of docs/portal.md: waits and streams work on each, and end politely at a stop.
+
+They are started with the commands of its table; without the option that limits a stop, unless that is tested.
+"""
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -18,18 +22,50 @@ import pytest
 from tests.harness.http import EventStream, Reply
 from tests.harness.metrics import value
 from tests.harness.people import Person
-from tests.harness.timing import Stopwatch, eventually
-from tests.portal.portals import ASGI_SERVER, Host, Portal, prepare, running_host
+from tests.harness.sites import ROOT
+from tests.harness.timing import PATIENCE_SECONDS, Stopwatch, eventually
+from tests.portal.portals import Host, Portal, prepare, running_host
 
-UVICORN = ["-m", "uvicorn", "--port", "PORT"]
-HYPERCORN = ["-m", "hypercorn", "--bind", "127.0.0.1:PORT"]
-GRANIAN = ["-m", "granian", "--interface", "asgi", "--port", "PORT"]
-GUNICORN = [
-    *("-m", "gunicorn", "--worker-class", "uvicorn_worker.UvicornWorker", "--bind", "127.0.0.1:PORT"),
-    "--no-control-socket",  # it would be in the home folder
-]
+APPLICATION = "mysite.asgi:application"
+# The rows of the table: server, command, and what a client that does not read does to a stop.
+ROWS = {
+    server.lower(): (shlex.split(command), delay)
+    for server, command, delay in re.findall(
+        r"^\| (\w+) \| `(.+? mysite\.asgi:application)`[^|]* \| (.+) \|$",
+        (ROOT / "docs" / "portal.md").read_text(),
+        re.MULTILINE,
+    )
+}
+# Where it listens, which is for each portal to say.
+ADDRESSES = {
+    "daphne": ["-b", "127.0.0.1", "-p", "PORT"],
+    "uvicorn": ["--port", "PORT"],
+    "hypercorn": ["--bind", "127.0.0.1:PORT"],
+    "granian": ["--port", "PORT"],
+    # Its control socket would be in the home folder.
+    "gunicorn": ["--bind", "127.0.0.1:PORT", "--no-control-socket"],
+}
+# The option that limits how long a stop waits for clients.
+LIMITS = {
+    "uvicorn": "--timeout-graceful-shutdown",
+    "granian": "--workers-kill-timeout",
+    "gunicorn": "--graceful-timeout",
+}
+
+
+def documented(server: str, *, with_limit: bool = False) -> list[str]:
+    """Its command in the table, up to the application."""
+    (program, *arguments), _ = ROWS[server]
+    arguments.remove(APPLICATION)
+    if server in LIMITS and not with_limit:
+        option = arguments.index(LIMITS[server])
+        del arguments[option : option + 2]
+    return ["-m", program, *arguments, *ADDRESSES[server]]
+
+
+UVICORN, HYPERCORN, GRANIAN = map(documented, ("uvicorn", "hypercorn", "granian"))
 SERVERS = {
-    "daphne": ASGI_SERVER,
+    "daphne": documented("daphne"),
     "uvicorn": [*UVICORN, "--loop", "asyncio", "--http", "h11"],
     "uvicorn with uvloop": [*UVICORN, "--loop", "uvloop", "--http", "httptools"],
     # The application is in a worker process, which gets no signal.
@@ -37,13 +73,7 @@ SERVERS = {
     "hypercorn with uvloop, without workers": [*HYPERCORN, "--worker-class", "uvloop", "--workers", "0"],
     "granian": [*GRANIAN, "--loop", "asyncio"],
     "granian with uvloop": [*GRANIAN, "--loop", "uvloop"],
-    "gunicorn": GUNICORN,
-}
-# With the option that limits how long a stop waits for clients; longer than our own three seconds.
-WITH_LIMIT = {
-    "uvicorn": [*UVICORN, "--timeout-graceful-shutdown", "5"],
-    "granian": [*GRANIAN, "--workers-kill-timeout", "5"],
-    "gunicorn": [*GUNICORN, "--graceful-timeout", "5"],
+    "gunicorn": documented("gunicorn"),
 }
 
 # Of each kind of open request.
@@ -128,10 +158,10 @@ def test_a_client_that_disconnects_is_noticed(host: Host, ana: Person) -> None:
     with ana.stream("lobby") as page:
         with agent.waiting(question["id"]):
             eventually(lambda: agent.read(question["id"])["agent"]["active"])
-            assert "Agent waiting" in page.until(f"marks-{question['id']}").data
+            assert "Waiting" in page.until(f"marks-{question['id']}").data
         # Long before its lease ends.
         eventually(lambda: not agent.read(question["id"])["agent"]["active"])
-        assert "Agent waiting" not in page.until(f"marks-{question['id']}").data
+        assert "Waiting" not in page.until(f"marks-{question['id']}").data
     eventually(lambda: streams(host.portal) == 0)
 
 
@@ -301,12 +331,21 @@ def test_nothing_went_wrong_unseen(host: Host) -> None:
         assert sign not in log, log
 
 
-@pytest.mark.parametrize("server", WITH_LIMIT.values(), ids=WITH_LIMIT)
+def test_each_server_of_the_table_is_stopped_here() -> None:
+    assert ROWS.keys() == ADDRESSES.keys() == {server.partition(" ")[0] for server in SERVERS}
+    assert {server for server, (command, _) in ROWS.items() if LIMITS.get(server, "") in command} == set(
+        LIMITS
+    )
+
+
+@pytest.mark.parametrize("server", LIMITS)
 def test_a_viewer_that_does_not_read_delays_a_stop_only_as_long_as_the_server_is_told(
-    server: list[str], prepared: tuple[Path, str], tmp_path: Path
+    server: str, prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
+    _, delay = ROWS[server]
+    (told_seconds,) = re.findall(r"(\d+) seconds in all", delay)
     with (
-        host_on(server, prepared, tmp_path) as host,
+        host_on(documented(server, with_limit=True), prepared, tmp_path) as host,
         viewer_that_does_not_read(host.portal, host.person("ana")),
     ):
         eventually(lambda: streams(host.portal) == 1)
@@ -316,5 +355,5 @@ def test_a_viewer_that_does_not_read_delays_a_stop_only_as_long_as_the_server_is
             eventually(lambda: value(host.portal, "ask_bridge_waiting_agents") == 1)
             host.portal.process.terminate()
             assert waiting.reply().status == 503
-        # Much longer than it is told, but not without end.
-        host.portal.process.wait(30)
+        # Long enough for a busy machine, and not without end.
+        host.portal.process.wait(int(told_seconds) + PATIENCE_SECONDS)

@@ -10,7 +10,7 @@ from bridge_client import __version__
 from tests.harness.sites import ROOT
 from tests.portal.machines import Machine
 
-SHIPPED = ("rooms", "bridge_client")
+SHIPPED = ("ask_bridge", "rooms", "bridge_client")
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def test_it_holds_every_file_of_the_app_and_of_the_client(names: set[str]) -> No
 def test_it_holds_nothing_else(names: set[str]) -> None:
     folders = {name.partition("/")[0] for name in names}
     assert folders == {*SHIPPED, f"ask_bridge-{__version__}.dist-info"}
-    assert not [name for name in names if "test" in Path(name).name or name.endswith(".pyc")]
+    assert not [name for name in names if Path(name).name.startswith("test_") or name.endswith(".pyc")]
 
 
-def test_both_packages_say_that_they_are_typed(names: set[str]) -> None:
+def test_all_packages_say_that_they_are_typed(names: set[str]) -> None:
     assert {f"{package}/py.typed" for package in SHIPPED} <= names
 
 

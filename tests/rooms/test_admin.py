@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from rooms import access, lifecycle
-from rooms.models import AgentKey, Answer, Message, Question, Room
+from rooms.models import AgentKey, Answer, AuditEntry, Message, Question, Room
 
 KEY = re.compile(r"abk_[0-9a-z]{10}_[0-9a-z]{40}")
 
@@ -39,10 +39,11 @@ def act(browser: Client, model: str, action: str, *objects: Any) -> str:
 
 
 def room_form(room: Room | None, **fields: Any) -> dict[str, Any]:
-    """The form of a room page with its two inlines, as a browser sends it."""
+    """The form of a room page with its three inlines, as a browser sends it."""
     form = {"name": "Operations", "slug": "ops"}
     for inline, existing in (
         ("memberships", room.memberships.count() if room else 0),
+        ("group_memberships", room.group_memberships.count() if room else 0),
         ("keys", room.keys.count() if room else 0),
     ):
         has_new = any(name.startswith(f"{inline}-{existing}-") for name in fields)
@@ -241,6 +242,28 @@ def test_page_of_a_room_shows_the_beginning_of_its_keys_and_no_digest(
     assert agent.key_row.digest not in content
 
 
+def test_no_page_shows_json(admin_client: Client, agent: Any, history: Any) -> None:
+    pages = [listing("auditentry"), page("room", agent.room_row.pk), page("agentkey", agent.key_row.pk)]
+    pages += [page("auditentry", entry.pk) for entry in AuditEntry.objects.all()]
+    pages += [page("message", history[2].pk)]
+    for address in pages:
+        content = html.unescape(admin_client.get(address).content.decode())
+        # The configuration of Django's own scripts is JSON in attributes.
+        content = re.sub(r"data-[a-z-]+=\"[^\n]*|<script.*?</script>", "", content, flags=re.DOTALL)
+        for sign in ('{"', '["', "{'", "['"):
+            assert sign not in content, address
+    made = AuditEntry.objects.get(action="key_created")
+    assert "scopes: ask, terminal" in admin_client.get(page("auditentry", made.pk)).content.decode()
+
+
+def test_new_key_of_a_room_has_the_chosen_scopes(clerk: Client, agent: Any) -> None:
+    chosen = {"keys-1-label": "second", "keys-1-scope_names": ["answer", "ask"]}
+    clerk.post(page("room", agent.room_row.pk), room_form(agent.room_row, **chosen))
+    assert AgentKey.objects.get(label="second").scopes == ["ask", "answer"]
+    clerk.post(page("room", agent.room_row.pk), room_form(agent.room_row, **{"keys-2-label": "third"}))
+    assert AgentKey.objects.get(label="third").scopes == ["ask", "terminal"]
+
+
 def test_pop_up_for_a_new_room_makes_no_keys(admin_client: Client) -> None:
     content = admin_client.get(reverse("admin:ask_bridge_room_add") + "?_popup=1").content.decode()
     assert "memberships-TOTAL_FORMS" in content
@@ -282,10 +305,41 @@ def test_open_questions_of_a_room_are_withdrawn(
     assert sorted(Question.objects.values_list("status", flat=True)) == ["declined", "withdrawn"]
 
 
-def test_room_in_use_cannot_be_deleted(admin_client: Client, history: Any, room: Room) -> None:
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_room_in_use_has_to_be_archived_before_it_is_deleted(
+    admin_client: Client, history: Any, room: Room, method: str
+) -> None:
     address = reverse("admin:ask_bridge_room_delete", args=(room.pk,))
-    assert admin_client.post(address, {"post": "yes"}).status_code == 403
+    response = getattr(admin_client, method)(address, {"post": "yes"}, follow=True)
+    assert response.redirect_chain == [(page("room", room.pk), 302)]
+    content = response.content.decode()
+    assert "Archive this room before you delete it: Operations." in content
+    assert "Archive this room</button>" in content
     assert Room.objects.exists()
+
+
+def test_rooms_in_use_are_not_deleted_from_the_list(
+    admin_client: Client, room: Room, other_room: Room
+) -> None:
+    lifecycle.archive_room(other_room)
+    told = act(admin_client, "room", "delete_selected", room, other_room)
+    assert "Archive this room before you delete it: Operations." in told
+    assert Room.objects.count() == 2
+    assert "Are you sure" in act(admin_client, "room", "delete_selected", other_room)
+
+
+def test_page_of_an_archived_room_offers_to_delete_it(admin_client: Client, room: Room) -> None:
+    lifecycle.archive_room(room)
+    content = admin_client.get(page("room", room.pk)).content.decode()
+    assert "Archive this room</button>" not in content
+    assert reverse("admin:ask_bridge_room_delete", args=(room.pk,)) in content
+
+
+def test_who_may_not_delete_a_room_is_not_told_to_archive_it(room: Room) -> None:
+    browser = staff("changer", "view_room", "change_room")
+    assert "Archive this room" not in browser.get(page("room", room.pk)).content.decode()
+    address = reverse("admin:ask_bridge_room_delete", args=(room.pk,))
+    assert browser.post(address, {"post": "yes"}).status_code == 403
 
 
 def test_archived_room_can_be_deleted_with_its_history(

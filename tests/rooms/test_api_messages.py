@@ -38,6 +38,7 @@ def test_message_comes_back_with_its_id(agent: Any) -> None:
         "sender_type": "agent",
         "type": "message",
         "content": "Hello",
+        "question": None,
         "color": "#aabbcc",
     }
 

@@ -1,5 +1,6 @@
 """Asking back: a person writes to the agent instead of choosing."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -92,7 +93,7 @@ def htmx(browser: Client, address: str, text: str) -> Any:
 def test_an_open_card_has_the_form(browser: Client, address: str) -> None:
     page = browser.get(address).content.decode()
     assert f'action="{address}/reply"' in page
-    assert '<details class="ask-back" >' in page
+    assert re.search(r'<details class="ab-ask-back" name="[^"]+" >', page)
 
 
 def test_a_reply_leads_to_the_settled_question(browser: Client, address: str) -> None:
@@ -115,7 +116,7 @@ def test_others_see_who_asked_back(browser: Client, address: str, question: Ques
 def test_with_htmx_the_card_comes_back(browser: Client, address: str) -> None:
     reply = htmx(browser, f"{address}/reply", TEXT)
     assert reply.status_code == 200
-    assert reply.content.decode().startswith('<article class="card is-declined"')
+    assert reply.content.decode().startswith('<article class="ab-card ab-is-declined"')
 
 
 @pytest.mark.parametrize("text", ["  ", "x" * 4_001])
@@ -123,14 +124,14 @@ def test_what_cannot_be_sent_stays_in_the_field(browser: Client, address: str, t
     reply = browser.post(f"{address}/reply", {"reply": text})
     page = reply.content.decode()
     assert reply.status_code == 422
-    assert '<p class="field-error">' in page
-    assert '<details class="ask-back" open>' in page
+    assert '<p class="ab-field-error">' in page
+    assert re.search(r'<details class="ab-ask-back" name="[^"]+" open>', page)
     assert f">{text}</textarea>" in page
 
 
 def test_with_htmx_only_the_sentence_comes_back(browser: Client, address: str, question: Question) -> None:
     reply = htmx(browser, f"{address}/reply", " ")
-    assert (reply.status_code, reply["HX-Retarget"]) == (422, f"#errors-{question.pk}")
+    assert (reply.status_code, reply["HX-Retarget"]) == (422, "find .ab-errors")
     assert "Write what the agent should know before you choose." in reply.content.decode()
 
 
@@ -144,7 +145,7 @@ def test_a_late_reply_names_the_winner_and_stays_readable(
     assert reply.status_code == 409
     assert "Answered by ben" in page
     assert "Your answer came too late." in page
-    assert f'<p class="lost-text">{TEXT}</p>' in page
+    assert f'<p class="ab-lost-text">{TEXT}</p>' in page
 
 
 def test_an_empty_reply_to_a_settled_question_is_late_too(
@@ -162,7 +163,7 @@ def test_a_late_skip_keeps_its_reason(browser: Client, address: str, question: Q
     reply = browser.post(f"{address}/skip", {"reason": "Not mine to decide"})
     assert reply.status_code == 409
     assert "Asked back by ben" in reply.content.decode()
-    assert '<p class="lost-text">Not mine to decide</p>' in reply.content.decode()
+    assert '<p class="ab-lost-text">Not mine to decide</p>' in reply.content.decode()
 
 
 def test_a_late_answer_is_told_of_the_reply(

@@ -1,13 +1,20 @@
 """`manage.py check` says what a portal's settings lack, and what to do."""
 
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings as ours
+from django.conf.urls.i18n import i18n_patterns
 from django.core.checks import CheckMessage, run_checks
+from django.urls import include, path
 
 from rooms import conf
 from rooms.live import routing
+
+# Django's own checks ask the database what it supports.
+pytestmark = pytest.mark.django_db
 
 
 def found(**options: Any) -> dict[str, CheckMessage]:
@@ -16,10 +23,17 @@ def found(**options: Any) -> dict[str, CheckMessage]:
     return {str(message.id): message for message in messages if str(message.id).startswith("ask_bridge.")}
 
 
+def connection(vendor: str, **chosen: Any) -> SimpleNamespace:
+    return SimpleNamespace(
+        vendor=vendor, settings_dict={"OPTIONS": {"transaction_mode": "IMMEDIATE", **chosen}}
+    )
+
+
 @pytest.fixture(autouse=True)
-def everything_is_said(settings: Any) -> None:
-    """The site silences what its own `serve` takes care of."""
+def everything_is_said(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site silences what its own `serve` takes care of, and that has an application with our waits."""
     settings.SILENCED_SYSTEM_CHECKS = []
+    monkeypatch.setattr(routing, "is_installed", True)
 
 
 def test_the_site_itself_is_clean() -> None:
@@ -50,6 +64,7 @@ def test_names_that_are_unknown(settings: Any, chosen: Any, named: str, hint: st
         ("ASKS_PER_MINUTE", True),
         ("DATABASE_THREADS", 0),
         ("METRICS_TOKEN", None),
+        ("ROOM_CREATORS", "nobody"),
     ],
 )
 def test_values_of_the_wrong_kind(settings: Any, name: str, value: Any) -> None:
@@ -68,7 +83,7 @@ def test_permissions_that_are_none(settings: Any, path: Any) -> None:
     assert "ask_bridge.E003" in found()
 
 
-@pytest.mark.parametrize("name", ["django_htmx", "django.contrib.staticfiles"])
+@pytest.mark.parametrize("name", ["django.contrib.sessions", "django.contrib.staticfiles"])
 def test_a_missing_app(settings: Any, name: str) -> None:
     settings.INSTALLED_APPS = [app for app in ours.INSTALLED_APPS if app != name]
     assert name in found()["ask_bridge.E004"].msg
@@ -100,6 +115,47 @@ def test_a_login_that_leads_nowhere(settings: Any) -> None:
     assert found() == {}
 
 
+def test_a_login_that_no_url_is_called(settings: Any) -> None:
+    settings.LOGIN_URL = "account_login"
+    assert "'account_login'" in found()["ask_bridge.W001"].msg
+
+
+def use_urls(settings: Any, monkeypatch: pytest.MonkeyPatch, *patterns: Any) -> None:
+    urls = ModuleType("portal_urls")
+    urls.urlpatterns = [*patterns, path("accounts/login/", login, name="login")]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "portal_urls", urls)
+    settings.ROOT_URLCONF = "portal_urls"
+    settings.LOGIN_URL = "login"
+
+
+def login(request: Any, anything: str = "") -> None:
+    """A view of the portal."""
+
+
+OURS = path("ask/", include("rooms.urls"))
+
+
+def test_addresses_that_a_pattern_for_everything_takes(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_urls(settings, monkeypatch, path("<path:anything>", login), OURS)
+    error = found()["ask_bridge.E009"]
+    assert "/ask/ is answered by “<path:anything>”" in error.msg
+    assert "before" in str(error.hint)
+    use_urls(settings, monkeypatch, OURS, path("<path:anything>", login))
+    assert found() == {}
+
+
+def test_pages_that_a_pattern_below_our_prefix_takes(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_urls(settings, monkeypatch, path("ask/rooms/<slug:anything>", login), OURS)
+    assert "/ask/rooms/lobby is answered" in found()["ask_bridge.E009"].msg
+
+
+def test_addresses_with_a_language(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_urls(settings, monkeypatch, *i18n_patterns(path("tools/", include([OURS]))))
+    assert set(found()) == {"ask_bridge.W007"}
+
+
 class UsersElsewhere:
     def db_for_write(self, model: Any, **hints: Any) -> str:
         return "people" if model._meta.app_label == "auth" else "default"
@@ -108,6 +164,32 @@ class UsersElsewhere:
 def test_users_in_another_database(settings: Any) -> None:
     settings.DATABASE_ROUTERS = ["tests.rooms.test_checks.UsersElsewhere"]
     assert "“people”" in found()["ask_bridge.E008"].msg
+
+
+def test_sqlite_that_refuses_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = connection("sqlite", transaction_mode=None)
+    monkeypatch.setattr("rooms.checks.connections", {"default": chosen})
+    assert "IMMEDIATE" in str(found()["ask_bridge.W008"].hint)
+    for right in (connection("sqlite", transaction_mode="immediate"), connection("postgresql")):
+        monkeypatch.setattr("rooms.checks.connections", {"default": right})
+        assert found() == {}
+
+
+def test_a_middleware_that_is_there_twice(settings: Any) -> None:
+    settings.MIDDLEWARE = [*ours.MIDDLEWARE, "django_htmx.middleware.HtmxMiddleware"]
+    assert "HtmxMiddleware is in MIDDLEWARE twice" in found()["ask_bridge.W006"].msg
+
+
+@pytest.mark.parametrize(
+    ("application", "said"),
+    [(None, "is not set"), ("portal.asgi.application", "No module named 'portal'")],
+)
+def test_no_asgi_application(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, application: str | None, said: str
+) -> None:
+    settings.ASGI_APPLICATION = application
+    monkeypatch.setattr(routing, "is_installed", False)
+    assert said in found()["ask_bridge.W009"].msg
 
 
 def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +201,7 @@ def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.Mon
 
 
 def test_one_process_only_is_said_before_deployment(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rooms.checks.connections", {"default": type("SQLite", (), {"vendor": "sqlite"})})
+    monkeypatch.setattr("rooms.checks.connections", {"default": connection("sqlite")})
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
     assert set(found(include_deployment_checks=True)) == {"ask_bridge.W003", "ask_bridge.W004"}
     assert found() == {}

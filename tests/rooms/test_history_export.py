@@ -317,7 +317,7 @@ def test_older_decisions_load_into_the_page(room: Room, browser: Client) -> None
     html = browser.get("/history").content.decode()
     (more,) = re.findall(r'hx-get="(/history\?before=\d+)"', html)
     rest = browser.get(more, headers={"HX-Request": "true"}).content.decode()
-    assert rest.count('class="result ') == 30
+    assert rest.count('class="ab-result ') == 30
     links = re.compile(r"/rooms/ops/questions/\w+")
     assert not set(links.findall(html)) & set(links.findall(rest))
     assert "<html" not in rest

@@ -275,7 +275,8 @@ def test_pages_follow_each_other_without_gaps(
             pass
     writer.catch_up(10)
     newest_first = HistoryEntry.objects.order_by("-settled_at", "-id")
-    everything = [entry.question_id for entry in newest_first if f" {word}" in f" {entry.text}"]
+    stored = index_query.indexed(word)
+    everything = [entry.question_id for entry in newest_first if f" {stored}" in f" {entry.text}"]
     looked, rooms = Search(q=word), [room, other_room]
     read, before = [], None
     while True:

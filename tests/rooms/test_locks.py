@@ -115,12 +115,15 @@ def test_escalation_opens_the_lock_of_those_who_may_vote(ask: Ask, ben: Any, cy:
 @pytest.mark.parametrize(
     ("care", "sentence"),
     [
-        (FIRST_ANA, r"Only ana can answer this until \d\d:\d\d UTC"),
+        (FIRST_ANA, r"Only Ana Costa can answer this until \d\d:\d\d UTC"),
         (
             {"first": {"people": ["ana"], "role": "manager"}},
-            r"Only ana and managers can answer this until \d\d:\d\d UTC",
+            r"Only Ana Costa and managers can answer this until \d\d:\d\d UTC",
         ),
-        ({"votes": {"needed": 2, "of": ["ana", "cy", "dee"]}}, "Only ana, cy and dee can vote on this"),
+        (
+            {"votes": {"needed": 2, "of": ["ana", "cy", "dee"]}},
+            "Only Ana Costa, Cy Park and dee can vote on this",
+        ),
     ],
 )
 def test_who_may_not_decide_yet_sees_why_before_a_click(
@@ -130,7 +133,7 @@ def test_who_may_not_decide_yet_sees_why_before_a_click(
     address = {
         "room": f"/rooms/{question.room.slug}",
         "question": f"/rooms/{question.room.slug}/questions/{question.pk}",
-        "inbox": "/",
+        "inbox": f"/?question={question.pk}",
     }[place]
     page = signed_in(ben).get(address)
     assert re.search(sentence, text_of(page))
@@ -163,13 +166,14 @@ def test_what_others_decide_does_not_count_in_the_inbox(ask: Ask, ana: Any, ben:
     mine, theirs = ask(), ask(care=FIRST_ANA)
     page = signed_in(ben).get("/")
     context = page.context
-    assert (context["calling_total"], context["open_total"]) == (1, 1)
+    assert (context["calling_total"], context["needed_total"], context["others_total"]) == (1, 1, 1)
     assert context["attended_counts"][mine.room_id] == 1
     assert "<title>(1) Inbox" in page.content.decode()
-    shown, others = page.content.decode().split('id="others-decide"')
-    assert f'id="card-{mine.pk}"' in shown
-    assert f'id="card-{theirs.pk}"' not in shown
-    assert f'id="card-{theirs.pk}"' in others
+    shown, others = page.content.decode().split('id="ab-group-others"')
+    assert f'id="row-{mine.pk}"' in shown
+    assert f'id="row-{theirs.pk}"' not in shown
+    assert f'id="row-{theirs.pk}"' in others
+    assert f'id="card-{mine.pk}"' in others  # the card of the first row that needs them
     assert signed_in(ana).get("/").context["calling_total"] == 2
     escalated(theirs)
     assert signed_in(ben).get("/").context["calling_total"] == 2
@@ -194,7 +198,7 @@ def test_who_may_only_watch_sees_so_before_a_click(ask: Ask, own_rules: None, an
     assert f"questions/{question.pk}/answer" not in page.content.decode()
     inbox = signed_in(ben).get("/")
     assert inbox.context["calling_total"] == 0
-    assert f'id="card-{question.pk}"' in inbox.content.decode().split('id="others-decide"')[1]
+    assert f'id="row-{question.pk}"' in inbox.content.decode().split('id="ab-group-others"')[1]
     assert signed_in(ana).get("/").context["calling_total"] == 1
 
 
@@ -223,7 +227,7 @@ def test_a_new_question_comes_locked_to_those_who_may_not_decide_it(ask: Ask, an
     assert "is-locked" not in to_ana
     assert "others" in events(to_ben)
     assert "question" not in events(to_ben)
-    assert "Only ana can answer this until" in to_ben
+    assert "Only Ana Costa can answer this until" in to_ben
     assert (count_in(to_ana), count_in(to_ben)) == ("1", "0")
 
 

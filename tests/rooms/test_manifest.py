@@ -47,7 +47,7 @@ def test_icons_are_there_and_as_large_as_they_say(client: Client, index: int) ->
 
 def test_its_colours_are_those_of_the_pages(client: Client, db: None) -> None:
     tokens = Path(finders.find("ask_bridge/css/tokens.css")).read_text()
-    assert re.search(r"--paper: (#\w+);", tokens).group(1) == PAPER
+    assert re.search(r"--paper: light-dark\((#\w+),", tokens).group(1) == PAPER
     assert (
         f'content="{PAPER}" media="(prefers-color-scheme: light)"' in client.get("/login/").content.decode()
     )

@@ -163,7 +163,7 @@ def test_a_plan_of_full_length_is_still_markdown() -> None:
 def test_what_is_too_much_to_parse_is_shown_as_it_was_written() -> None:
     text = "**no** <b>\n" * 1000
     assert markup.inline(text) == "**no** &lt;b&gt;\n" * 1000
-    assert markup.blocks(text) == f'<p class="as-written">{markup.inline(text)}</p>'
+    assert markup.blocks(text) == f'<p class="ab-as-written">{markup.inline(text)}</p>'
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from rooms.models.notifications import AT_ONCE
 from rooms.notifications import content, decision, outbox, planner, results, webhooks
 from rooms.notifications.channels import email, push
 from rooms.people import preferences, presence
+from tests.harness.mail_backends import use_mail_backend
 from tests.harness.receivers import MailServer, PushService, Receiver, mail_server, push_service, receiving
 
 Ask = Callable[..., Question]
@@ -49,8 +50,7 @@ def phone(ana: Any, service: PushService) -> PushSubscription:
 @pytest.fixture
 def post(settings: Any) -> Iterator[MailServer]:
     with mail_server() as running:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
+        use_mail_backend(settings, "smtp", host="127.0.0.1", port=running.port)
         yield running
 
 
@@ -100,6 +100,9 @@ def test_a_push_reaches_the_browser_encrypted_and_signed(
         "settled": False,
         "renotify": False,
         "icon": "/static/ask_bridge/icon-192.png",
+        "actions": [{"action": "0", "title": "PostgreSQL"}, {"action": "1", "title": "SQLite"}],
+        "answer": f"/rooms/ops/questions/{question.pk}/push",
+        "unsent": "Could not send your answer. Open the card to try again.",
     }
     [call] = service.calls
     assert call.path == "/push/device"
@@ -455,8 +458,7 @@ def test_a_mail_server_says_whether_to_try_again(
 def test_a_mail_server_that_is_away_is_asked_again(
     wants_mail: Any, ask: Ask, settings: Any, receiver: Receiver
 ) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", 9, 1
+    use_mail_backend(settings, "smtp", host="127.0.0.1", port=9, timeout=1)
     ask()
     send_due()
     notice = Notice.objects.get()
@@ -469,9 +471,8 @@ def test_a_mail_server_that_says_nothing_is_left(
 ) -> None:
     monkeypatch.setattr(email, "TIMEOUT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = silent.getsockname()
-        settings.EMAIL_TIMEOUT = None
+        host, port = silent.getsockname()
+        use_mail_backend(settings, "smtp", host=host, port=port, timeout=None)
         ask()
         send_due()
     assert "The mail server cannot be reached" in Notice.objects.get().last_error
@@ -588,7 +589,7 @@ def hosts_of(parcels: list[outbox.Delivery]) -> list[str]:
 def test_receivers_that_fail_leave_threads_for_others(room: Room, ana: Any, ask: Ask) -> None:
     for number in range(10):
         webhooks.add(room, ana, url=f"https://bad-{number}.example", label="bad")
-    Webhook.objects.filter(pk__in=Webhook.objects.values("pk")[:5]).update(failures=1)
+    Webhook.objects.filter(pk__in=list(Webhook.objects.values_list("pk", flat=True)[:5])).update(failures=1)
     Webhook.objects.filter(failures=0).update(is_slow=True)
     for _ in range(5):
         ask()

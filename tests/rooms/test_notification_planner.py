@@ -31,6 +31,9 @@ from rooms.permissions import Permissions
 
 Ask = Callable[..., Question]
 
+# On MariaDB the room is locked first.
+LOCKS = int(connection.vendor == "mysql")
+
 
 def device_of(user: Any, name: str = "phone") -> PushSubscription:
     return PushSubscription.objects.create(
@@ -252,7 +255,7 @@ def test_asking_and_clicking_do_nothing_for_it(ana: Any, phone: PushSubscription
 def test_a_room_without_notifications_costs_few_queries(question: Question) -> None:
     with CaptureQueriesContext(connection) as captured:
         planner.read()
-    assert len(captured) < 15
+    assert len(captured) < 15 + LOCKS
     with CaptureQueriesContext(connection) as captured:
         planner.read()
     assert len(captured) == 1
@@ -270,7 +273,7 @@ def test_what_was_told_costs_hardly_anything_when_its_agent_comes_and_goes(
         planner.read()
     read = [query["sql"] for query in captured if query["sql"].startswith("SELECT")]
     # The rooms with their bookmarks, the questions, and of what kind they were told.
-    assert len(read) == 4
+    assert len(read) == 4 + LOCKS
     assert not [sql for sql in read if "auth_user" in sql]
 
 

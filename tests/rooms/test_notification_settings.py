@@ -13,6 +13,7 @@ from rooms.models import Notice, NoticePreferences, NoticeRule, Preferences, Pus
 from rooms.models.notifications import AT_ONCE, OFF
 from rooms.notifications import outbox, rules
 from rooms.notifications.channels import push
+from tests.harness.mail_backends import use_mail_backend
 from tests.harness.receivers import MailServer, PushService, mail_server, push_service
 
 CHOSEN = {
@@ -103,11 +104,11 @@ def test_half_of_the_quiet_hours_is_an_error_at_its_field(
     reply = browser.post("/settings", {**filled, **rule})
     page = reply.content.decode()
     assert reply.status_code == 422
-    assert f'<p class="field-error" id="quiet-{wrong}-error">{sentence}</p>' in page
+    assert f'<p class="ab-field-error" id="ab-quiet-{wrong}-error">{sentence}</p>' in page
     field = re.search(rf'<input type="time" name="quiet_{wrong}" [^>]*>', page)
     assert field
     assert 'aria-invalid="true"' in field.group()
-    assert f'aria-describedby="quiet-{wrong}-error"' in field.group()
+    assert f'aria-describedby="ab-quiet-{wrong}-error"' in field.group()
     assert "autofocus" in field.group()
     assert page.count("aria-invalid") == 1
     assert 'role="status" tabindex="-1">' not in page, "it says that it was saved"
@@ -176,7 +177,7 @@ def test_a_room_may_differ_until_it_does_not(browser: Client, ana: Any, room: Ro
 
 def test_a_browser_is_added_shown_and_removed(browser: Client, ana: Any, service: PushService) -> None:
     reply = added(browser, service, User_Agent="Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Firefox/130.0")
-    assert (reply.status_code, reply["Location"]) == (303, "/settings#settings-devices")
+    assert (reply.status_code, reply["Location"]) == (303, "/settings#ab-settings-devices")
     added(browser, service)
     device = PushSubscription.objects.get()
     assert device.user == ana
@@ -277,8 +278,7 @@ def test_what_is_wrong_with_a_device_is_said(browser: Client, service: PushServi
 @pytest.fixture
 def post(settings: Any) -> Iterator[MailServer]:
     with mail_server() as running:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
+        use_mail_backend(settings, "smtp", host="127.0.0.1", port=running.port)
         yield running
 
 
@@ -297,7 +297,7 @@ def test_a_mail_can_be_tried(browser: Client, ana: Any, post: MailServer) -> Non
 
 
 def test_a_site_without_a_mail_server_says_so(browser: Client, ana: Any, settings: Any) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    use_mail_backend(settings, "dummy")
     ana.email = "ana@example.org"
     ana.save()
     assert "E-mail is not set up on this site." in shown(browser)

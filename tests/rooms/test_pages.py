@@ -70,12 +70,12 @@ def test_more_open_questions_than_a_page_shows_are_said_to_be_there(
 ) -> None:
     for _ in range(101):
         ask()
-    for address in (f"/rooms/{room.slug}", "/"):
-        page = browser.get(address).content.decode()
-        assert "the first 100 of 101 open questions" in page
-        assert page.count('data-status="open"') == 100
-        [more] = re.findall(r'href="(\?show=\d+)"', page)
-        assert browser.get(f"{address}{more}").content.decode().count('data-status="open"') == 101
+    address = f"/rooms/{room.slug}"
+    page = browser.get(address).content.decode()
+    assert "the first 100 of 101 open questions" in page
+    assert page.count('data-status="open"') == 100
+    [more] = re.findall(r'href="(\?show=\d+)"', page)
+    assert browser.get(f"{address}{more}").content.decode().count('data-status="open"') == 101
 
 
 def test_a_host_that_is_not_ours_is_a_problem_for_agents_and_a_page_for_people(client: Client) -> None:
@@ -90,8 +90,8 @@ def test_a_host_that_is_not_ours_is_a_problem_for_agents_and_a_page_for_people(c
     [
         ("Ship it?", "", "Ship it? Yes"),
         ("Ship **this & that?**", "", "Ship this &amp; that? Yes"),
-        ("Choose a day", "", "Choose a day: Yes"),
-        ("Ship it?", "Release", "Release: Yes"),
+        ("Choose a day", "", "Choose a day Yes"),
+        ("Ship it?", "Release", "Ship it? Yes"),
     ],
 )
 def test_a_settled_card_says_what_was_decided_in_one_sentence(
@@ -106,19 +106,19 @@ def test_a_settled_card_says_what_was_decided_in_one_sentence(
     assert sentence in said
 
 
-def test_a_settled_card_shows_its_question_above_the_decision(ask: Callable[..., Question], ana: Any) -> None:
+def test_a_record_shows_its_question_beside_the_choice(ask: Callable[..., Question], ana: Any) -> None:
     settled = lifecycle.answer(
         ask(), [{"question": TEXT, "selectedOptions": ["SQLite"]}], via=Answer.Via.WEB, user=ana
     )
     html = cards.render_card(settled)
-    assert f'<span class="summary-question" title="{TEXT}">{TEXT}</span>' in html
-    assert f"{TEXT} ✓ Database: SQLite" in " ".join(re.sub(r"<[^>]*>", "", html).split())
+    assert f'<span class="ab-summary-question" title="{TEXT}">{TEXT}</span>' in html
+    assert f"{TEXT} SQLite Answered by Ana Costa" in " ".join(re.sub(r"<[^>]*>", "", html).split())
 
 
 def test_a_header_is_shown_whole(ask: Callable[..., Question]) -> None:
     header = "Checks of the next release"
     html = cards.render_card(ask(questions=[{"question": "Which?", "header": header, "options": ["A", "B"]}]))
-    assert f'<span class="chip" title="{header}">{header}</span>' in html
+    assert f'<span class="ab-chip" title="{header}">{header}</span>' in html
 
 
 MARKDOWN = {
@@ -133,20 +133,20 @@ def test_labels_headers_and_teasers_show_no_raw_markdown(ask: Callable[..., Ques
     asked = ask(questions=[MARKDOWN], context=context)
     opened = cards.render_card(asked)
     assert "“It is slow: see store.py and the plan”" in opened
-    assert '<span class="chip" title="The store">The store</span>' in opened
+    assert '<span class="ab-chip" title="The store">The store</span>' in opened
     assert 'aria-label="Your own answer to: Which store for sessions?"' in opened
-    labels = [label.strip() for label in re.findall(r'class="option-label">([^<]*)<', opened)]
+    labels = [label.strip() for label in re.findall(r'class="ab-option-label">([^<]*)<', opened)]
     assert labels == ["PostgreSQL", "Redis", "None", "Other…"]
     choice = {"question": MARKDOWN["question"], "selectedOptions": ["`Redis`"]}
     settled = cards.render_card(lifecycle.answer(asked, [choice], via=Answer.Via.WEB, user=ana))
     said = " ".join(re.sub(r"<[^>]*>", "", settled).split())
-    assert "Which store for sessions? ✓ The store: Redis" in said
+    assert "Which store for sessions? Redis Answered by Ana Costa" in said
     assert not re.search(r"[*`~]|\]\(", said)
 
 
 def test_labels_that_differ_only_in_their_markdown_stay_as_they_are(ask: Callable[..., Question]) -> None:
     html = cards.render_card(ask(questions=[{"question": "Which?", "options": ["*a*", "a", "`b`"]}]))
-    labels = re.findall(r'class="option-label">([^<]*)<', html)
+    labels = re.findall(r'class="ab-option-label">([^<]*)<', html)
     assert labels[:3] == ["*a*", "a", "`b`"]
 
 
@@ -199,7 +199,7 @@ def test_an_other_without_a_text_is_refused_together_with_all_else(
     address = f"/rooms/{question.room.slug}/questions/{question.pk}/answer"
     reply = browser.post(address, {"choice-0": ["0", "other"]}, headers={"HX-Request": "true"})
     assert "Other needs a text of your own." in reply.content.decode()
-    assert "Time: needs an option or a text of your own." in reply.content.decode()
+    assert ">Needs an option or a text of your own." in reply.content.decode()
 
 
 def test_a_text_without_a_tick_still_counts(browser: Client, ask: Callable[..., Question]) -> None:

@@ -41,7 +41,7 @@ def test_they_say_who_sees_a_room(browser: Client, other_room: Room) -> None:
 
 def test_who_is_here_goes_by_them(other_room: Room, ben: Any) -> None:
     presence.renew([ben.pk])
-    assert presence.people_in([other_room]) == {other_room.pk: ["ben"]}
+    assert presence.people_in([other_room]) == {other_room.pk: [("ben", ben.pk)]}
 
 
 def test_an_archived_room_is_out_of_sight_whatever_they_say(browser: Client, other_room: Room) -> None:
@@ -66,7 +66,7 @@ def test_who_may_only_look_decides_nothing(browser: Client, question: Question, 
 def test_who_may_only_look_is_told_so_on_the_card(browser: Client, question: Question) -> None:
     told = browser.post(address(question, "answer"), {"choice-0": "1"}, headers={"HX-Request": "true"})
     assert told.status_code == 422
-    assert told["HX-Retarget"] == f"#errors-{question.pk}"
+    assert told["HX-Retarget"] == "find .ab-errors"
     assert "You can read this room, but not answer in it" in told.content.decode()
 
 

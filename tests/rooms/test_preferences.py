@@ -28,7 +28,7 @@ def shown(browser: Client, address: str = "/") -> str:
 
 
 def body_of(page: str) -> str:
-    return re.search('<div class="layout" [^>]*>', page).group()
+    return re.search('<div class="ab-layout" [^>]*>', page).group()
 
 
 def muted(user: Any) -> set[str]:
@@ -49,9 +49,19 @@ def test_who_never_chose_has_the_defaults_and_no_row(browser: Client, ana: Any, 
     assert not Preferences.objects.exists()
 
 
+@pytest.mark.parametrize(("sent", "kept"), [("dark", "dark"), ("light", "light"), ("", ""), ("pink", "")])
+def test_the_colour_scheme_is_the_persons_choice_else_the_systems(
+    browser: Client, ana: Any, room: Room, sent: str, kept: str
+) -> None:
+    browser.post("/settings", {"theme": sent})
+    assert Preferences.objects.get(pk=ana.pk).theme == kept
+    assert (f'data-theme="{kept}"' in body_of(shown(browser))) == bool(kept)
+    assert f'<option value="{kept}" selected>' in shown(browser, "/settings")
+
+
 def test_what_was_chosen_is_kept_and_is_on_every_page(browser: Client, room: Room) -> None:
     reply = browser.post("/settings", {"always_submit": "on", "notify": "on"})
-    assert (reply.status_code, reply["Location"]) == (303, "/settings?saved=1#saved")
+    assert (reply.status_code, reply["Location"]) == (303, "/settings?saved=1#ab-saved")
     page = shown(browser, reply["Location"])
     assert "Saved." in page
     assert 'name="keyboard" >' in page
@@ -61,6 +71,14 @@ def test_what_was_chosen_is_kept_and_is_on_every_page(browser: Client, room: Roo
         assert 'data-submit="always"' in body
         assert 'data-keyboard="off"' in body
         assert " data-notify" in body
+
+
+def test_one_tap_answers_for_who_chose_it(browser: Client, room: Room) -> None:
+    assert "data-one-tap" not in body_of(shown(browser))
+    assert 'name="one_tap" >' in shown(browser, "/settings")
+    browser.post("/settings", {"one_tap": "on"})
+    assert "data-one-tap" in body_of(shown(browser))
+    assert 'name="one_tap" checked' in shown(browser, "/settings")
 
 
 def test_what_was_chosen_can_be_taken_back(browser: Client, ana: Any, room: Room) -> None:
@@ -143,13 +161,13 @@ def test_a_muted_room_is_shown_but_does_not_call(
     ask()
     browser.post("/settings", {"muted": [room.slug]})
     page = shown(browser)
-    assert page.count('<article class="card') == 2
+    assert page.count('<li class="ab-row"') == 2
     assert "<title>Inbox" in page
     assert re.search(r"data-total[^>]*>0<", page)
     assert re.search(r"data-open-total>2<", page)
     link = re.search(rf'<a [^>]*data-room="{room.slug}".*?</a>', page, re.DOTALL).group()
     assert "data-muted" in link
-    assert '<span class="sr-only">muted</span>' in link
+    assert '<span class="ab-sr-only">muted</span>' in link
     assert "data-part" not in link
     assert re.search(r"data-open[^>]*>2<", link)
     other = re.search(rf'<a [^>]*data-room="{second_room.slug}".*?</a>', page, re.DOTALL).group()

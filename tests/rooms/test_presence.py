@@ -13,7 +13,7 @@ from rooms.people import presence
 
 def names_in(*rooms: Room) -> list[list[str]]:
     people = presence.people_in(rooms)
-    return [people[room.pk] for room in rooms]
+    return [[person.name for person in people[room.pk]] for room in rooms]
 
 
 @pytest.fixture
@@ -51,4 +51,7 @@ def test_no_person_is_here_without_a_page(room: Room) -> None:
 
 def test_renewing_tells_who_is_in_each_room(room: Room, other_room: Room, ana: Any) -> None:
     seen = presence.renew_and_look([ana.pk], [other_room.pk, room.pk])
-    assert {told.slug: people for told, people in seen} == {"ops": ["Ana Costa"], "lab": []}
+    assert {told.slug: [person.name for person in here.people] for told, here in seen} == {
+        "ops": ["Ana Costa"],
+        "lab": [],
+    }

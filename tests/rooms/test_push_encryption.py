@@ -66,12 +66,15 @@ def test_a_message_is_as_long_as_push_services_take(browser_key: ec.EllipticCurv
         push_encryption.encrypt(longest + b"x", browser_key.public_key(), AUTH_SECRET)
 
 
-def test_the_longest_notice_fits(question: Question) -> None:
+def test_the_longest_notice_fits(question: Question, ana: Any) -> None:
     question.room.name = "🏠" * 100
     question.agent_name = "🤖" * 80
-    question.prompts[0] |= {"header": "🗄" * 80, "question": "🤔" * 2000}
-    for kind in (Notice.Kind.ASKED, Notice.Kind.ESCALATED):
-        message = push.payload(content.content_about(kind, question))
+    for kind, length in ((Notice.Kind.ASKED, 2000), (Notice.Kind.ESCALATED, 2000), (Notice.Kind.ASKED, 300)):
+        options = [{"label": f"{number}" + "🗄" * 59, "description": "", "preview": ""} for number in range(4)]
+        question.prompts[0] |= {"header": "🗄" * 80, "question": "🤔" * length, "options": options}
+        notice = Notice(kind=kind, question=question, user=ana)
+        message = push.payload(content.content_of(notice), push.actions_of(notice))
+        assert ("actions" in message) == (length == 300)
         assert len(json.dumps(message, ensure_ascii=False).encode()) <= push_encryption.LONGEST_TEXT
 
 

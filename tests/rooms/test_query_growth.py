@@ -29,6 +29,8 @@ from rooms.models import Answer, Question, Room
 from tests.harness.database_pool import close_pool_connections
 from tests.harness.page_streams import Page, grant_of, stream_to
 
+pytestmark = pytest.mark.skipif(connection.vendor == "mysql", reason="plans of PostgreSQL and SQLite")
+
 # The tables that grow for ever.
 HISTORY = "ask_bridge_(question|answer|ending|message|auditentry)"
 
@@ -111,6 +113,7 @@ def test_an_ask_and_a_click_take_no_statement_more_than_they_need(room: Room) ->
         "SELECT user",
         "SELECT question",
         "SELECT membership",
+        "SELECT preferences",  # whether this person's answers can be undone
         "SELECT answer",  # how many within this minute
         "UPDATE room",
         "INSERT auditentry",
@@ -162,7 +165,9 @@ def test_nothing_that_happens_all_day_reads_the_whole_history(room: Room) -> Non
         # An admin's list says how many there are, and counts them for that.
         if not operation.name.startswith("admin"):
             plans = plans_of(operations, operation.name)
-            assert not re.search(rf"(SCAN|Seq Scan on) {HISTORY}", plans), f"{operation.name}:\n{plans}"
+            # The index of the inbox has only what agents wait for, and its first rows are read.
+            scans = rf"(SCAN|Seq Scan on) {HISTORY}\b(?! USING INDEX ask_bridge_q_inbox)"
+            assert not re.search(scans, plans), f"{operation.name}:\n{plans}"
 
 
 by_size = pytest.mark.skipif(

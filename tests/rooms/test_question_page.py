@@ -25,23 +25,26 @@ def answer(question: Question, user: Any, label: str = "SQLite", notes: str | No
     return lifecycle.answer(question, [choice], via=Answer.Via.WEB, user=user)
 
 
+LONG_CONTEXT = "The store keeps sessions in memory.\n\nI can move them to a table."
+
+
 def shown(browser: Client, question: Question, **parameters: str) -> str:
     address = reverse("ask_bridge:question", args=(question.room.slug, question.pk))
     return unescape(browser.get(address, parameters).content.decode())
 
 
 def steps(page: str) -> list[str]:
-    return re.findall(r'<span class="step-name">([^<]+)</span>', page)
+    return re.findall(r'<span class="ab-step-name">([^<]+)</span>', page)
 
 
 def test_a_settled_question_is_unfolded_with_all_that_was_asked_and_said(
     browser: Client, ask: Ask, ben: Any
 ) -> None:
-    question = ask(context={"text": "The store keeps sessions in memory.", "cwd": "/srv/shop"})
+    question = ask(context={"text": LONG_CONTEXT, "cwd": "/srv/shop"})
     answer(question, ben, notes="Not before Friday")
     page = shown(browser, question)
-    assert '<details class="settled" open>' in page
-    assert '<details class="context" open>' in page
+    assert '<details class="ab-settled" open>' in page
+    assert '<details class="ab-context" open>' in page
     for text in (
         TEXT,
         "PostgreSQL",
@@ -54,11 +57,17 @@ def test_a_settled_question_is_unfolded_with_all_that_was_asked_and_said(
         assert text in page
 
 
+def test_a_short_text_of_the_agent_is_shown_whole(browser: Client, ask: Ask) -> None:
+    page = shown(browser, ask(context={"text": "The store keeps sessions in memory."}))
+    assert "The store keeps sessions in memory." in page
+    assert '<details class="ab-context' not in page
+
+
 def test_an_open_question_is_as_everywhere(browser: Client, ask: Ask) -> None:
-    question = ask(context={"text": "The store keeps sessions in memory."})
+    question = ask(context={"text": LONG_CONTEXT})
     page = shown(browser, question)
-    assert '<details class="context">' in page
-    assert steps(page) == ["Asked by refactor-bot"]
+    assert '<details class="ab-context">' in page
+    assert steps(page) == ["Asked by refactor-bot", "Not answered yet"]
 
 
 def test_the_timeline_goes_from_the_ask_to_the_delivery(
@@ -74,7 +83,7 @@ def test_the_timeline_goes_from_the_ask_to_the_delivery(
     page = shown(browser, question)
     assert steps(page) == ["Asked by refactor-bot", "Answered by ben", "Delivered to the agent"]
     for at in (settled.asked_at, settled.settled_at, Question.objects.get().delivered_at):
-        assert f'<time class="exact" datetime="{at.isoformat()}">' in page
+        assert f'<time class="ab-exact" datetime="{at.isoformat()}">' in page
     assert f"after {duration((settled.settled_at - settled.asked_at).total_seconds())}" in page
 
 
@@ -93,12 +102,12 @@ def test_every_vote_is_shown_with_its_time_and_note(
     answer(question, cy)
     page = shown(browser, question)
     votes = re.findall(
-        r'<li class="cast-vote( is-deciding)?">.*?</svg>([^<]+): <strong>([^<]+)</strong>', page
+        r'<li class="ab-cast-vote( ab-is-deciding)?">.*?</svg>([^<]+): <strong>([^<]+)</strong>', page
     )
     assert votes == [
         ("", "ben", "PostgreSQL"),
-        (" is-deciding", "Ana Costa", "SQLite"),
-        (" is-deciding", "cy", "SQLite"),
+        (" ab-is-deciding", "Ana Costa", "SQLite"),
+        (" ab-is-deciding", "cy", "SQLite"),
     ]
     assert "“It grows”" in page
     for vote in Question.objects.get().votes or ():
@@ -107,7 +116,7 @@ def test_every_vote_is_shown_with_its_time_and_note(
 
 def test_a_held_decision_is_unfolded_too(browser: Client, ask: Ask, ben: Any) -> None:
     question = answer(ask(care={"undo_seconds": 60}), ben)
-    assert '<details class="settled" open>' in shown(browser, question)
+    assert '<details class="ab-settled" open>' in shown(browser, question)
 
 
 # ---- back to the search ----------------------------------------------------------------------------------
@@ -128,7 +137,7 @@ def test_a_decision_opened_from_the_history_leads_back_to_the_search(
     writer.catch_up()
     address = reverse("ask_bridge:history") + (f"?{urlencode(parameters)}" if parameters else "")
     results = unescape(browser.get(address).content.decode())
-    link = re.search(rf'<a class="result-question" href="([^"]+{question.pk}[^"]*)">', results)
+    link = re.search(rf'<a class="ab-result-question" href="([^"]+{question.pk}[^"]*)">', results)
     assert link
     assert back(unescape(browser.get(link.group(1)).content.decode())) == f"{address}#result-{question.pk}"
     assert f'id="result-{question.pk}"' in results

@@ -83,7 +83,7 @@ def test_a_click_is_told_on_the_card(browser: Client, question: Question) -> Non
     with read_only():
         refused = browser.post(address, {"choice-0": "0"}, headers={"HX-Request": "true"})
     assert refused.status_code == 503
-    assert refused["HX-Retarget"] == f"#errors-{question.pk}"
+    assert refused["HX-Retarget"] == "find .ab-errors"
     assert int(refused["Retry-After"]) > 0
     assert "The database is read-only, so nothing was saved" in refused.content.decode()
     assert Question.objects.get().is_open
@@ -92,7 +92,7 @@ def test_a_click_is_told_on_the_card(browser: Client, question: Question) -> Non
 def test_a_message_is_told_above_the_page(browser: Client, room: Any) -> None:
     with read_only():
         refused = browser.post("/rooms/ops/messages", {"content": "Hello"}, headers={"HX-Request": "true"})
-    assert (refused.status_code, refused["HX-Retarget"]) == (503, "#notice")
+    assert (refused.status_code, refused["HX-Retarget"]) == (503, "#ab-notice")
     assert "read-only" in refused.content.decode()
 
 

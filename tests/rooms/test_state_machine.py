@@ -31,7 +31,7 @@ ASK = {
     "questions": [{"question": "Which?", "options": ["This", "That"]}],
 }
 # The logic is the same on both; PostgreSQL takes longer for each step.
-EXAMPLES = {"sqlite": 500, "postgresql": 150}
+EXAMPLES = {"sqlite": 500, "postgresql": 150, "mysql": 50}
 # Each kind of care by itself and with every other; Ben has no role.
 CARE = st.fixed_dictionaries(
     {},
@@ -61,9 +61,13 @@ class Page:
 
     @staticmethod
     def _marks(html: str) -> dict[str, str]:
-        found = re.search(r'<p class="marks".*?data-revision="(\d+)".*?</p>', html, re.DOTALL)
+        found = re.search(
+            r'<(span|div) class="ab-(?:marks|status)".*?data-revision="(\d+)".*?(?:</div>|</span>\n)',
+            html,
+            re.DOTALL,
+        )
         assert found, html
-        return {"marks": re.sub(r"\s+", " ", found.group(0)), "revision": found.group(1)}
+        return {"marks": re.sub(r"\s+", " ", found.group(0)), "revision": found.group(2)}
 
     def replay(self, room: Room) -> "Page":
         self.revision, changes = events.frames_after(room.pk, self.revision)

@@ -44,8 +44,8 @@ HTML = [
     "<a href=javascript:alert(1)>click</a>",
     "<a href='java&#x0A;script:alert(1)'>click</a>",
     "<dialog open>Your session is over</dialog>",
-    '<div id="open-questions" class="card">x</div>',
-    '<p id="announcer">x</p>',
+    '<div id="ab-open-questions" class="ab-card">x</div>',
+    '<p id="ab-announcer">x</p>',
 ]
 
 ESCAPES = [
@@ -92,8 +92,8 @@ HTMX = [
     "<div data-hx-get=/ data-hx-trigger=load></div>",
     f"<div hx-ext=sse sse-connect={EVIL}></div>",
     "<div hx-vals='js:{x: alert(1)}' hx-get=/ hx-trigger=load></div>",
-    '<div hx-swap-oob="true" id="content">Gone</div>',
-    '<template hx-swap-oob="outerHTML:#layout"></template>',
+    '<div hx-swap-oob="true" id="ab-content">Gone</div>',
+    '<template hx-swap-oob="outerHTML:#ab-layout"></template>',
     '<meta name="htmx-config" content=\'{"allowEval": true}\'>',
     'id="marks-q_0" data-revision="999999999"',
     'sse-swap="card-q_0" id="message-m_0"',

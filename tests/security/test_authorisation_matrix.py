@@ -20,7 +20,7 @@ from django.urls import URLResolver, get_resolver
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
 from rooms.live.routing import CONSUMERS
-from rooms.models import AgentKey, Answer, Membership, Message, Notice, Question, Room, Webhook
+from rooms.models import AgentKey, Answer, Invitation, Membership, Message, Notice, Question, Room, Webhook
 from tests.harness.bridges import MEMBER, Bridge
 from tests.harness.http import begun_reply
 from tests.harness.people import Person, Visitor
@@ -31,10 +31,14 @@ ACTORS = ("anonymous", "stranger", "member", "manager", "admin", "key", "foreign
 # Statuses in the order of the actors; `login` is the redirect to the login page. Pages know no keys, the API
 # knows no logins. A method without a row is refused to all. The forms that rotate or revoke a key name
 # none here, and so it does not exist: tests/rooms/test_keys.py has what happens to those that do; for
-# webhooks test_webhooks.py has it. Metrics have a token of their own: tests/rooms/test_metrics.py.
+# webhooks test_webhooks.py has it, for members test_manage_members.py, for invitations test_invitations.py,
+# for sign-in links test_signin_link.py. Metrics have a token of their own:
+# tests/rooms/test_metrics.py.
 TABLE = """
 /login/                                      GET    200   302   302   302   302   200   200   200
 /login/                                      POST   200   302   302   302   302   200   200   200
+/welcome/{token}/                            GET    404   404   404   404   404   404   404   404
+/welcome/{token}/                            POST   404   404   404   404   404   404   404   404
 /password/                                   GET    login 200   200   200   200   login login login
 /password/                                   POST   login 200   200   200   200   login login login
 /password/done/                              GET    login 200   200   200   200   login login login
@@ -57,16 +61,26 @@ TABLE = """
 /settings/devices                            POST   login 422   422   422   422   login login login
 /settings/try                                GET    login 302   302   302   302   login login login
 /settings/try                                POST   login 200   200   200   200   login login login
+/settings/data                               GET    login 302   302   302   302   login login login
+/settings/data                               POST   login 200   200   200   200   login login login
 /settings/tried                              GET    login 404   404   404   404   login login login
+/rooms/new                                   GET    login 404   404   404   200   login login login
+/rooms/new                                   POST   login 404   404   404   422   login login login
+/rooms/archived                              GET    login 200   200   200   200   login login login
+/join/{token}                                GET    login 404   404   404   404   login login login
+/join/{token}                                POST   login 404   404   404   404   login login login
+/avatars/{token}                             GET    404   404   404   404   404   404   404   404
 /service-worker.js                           GET    200   200   200   200   200   200   200   200
 /manifest.webmanifest                        GET    200   200   200   200   200   200   200   200
 /ask-bridge.pyz                              GET    200   200   200   200   200   200   200   200
+/files/{file}                                GET    200   200   200   200   200   200   200   200
 
 /stream                                      GET    401   200   200   200   200   401   401   401
 /stream                                      POST   401   200   200   200   200   401   401   401
 /rooms/{room}/stream                         GET    401   404   200   200   200   401   401   401
 /rooms/{room}/stream                         POST   401   404   200   200   200   401   401   401
 
+/rooms                                       GET    login 200   200   200   200   login login login
 /rooms/{room}                                GET    login 404   200   200   200   login login login
 /rooms/{room}/                               GET    302   302   302   302   302   302   302   302
 /rooms/{room}/                               POST   302   302   302   302   302   302   302   302
@@ -79,6 +93,7 @@ TABLE = """
 /rooms/{room}/connect                        GET    login 404   200   200   200   login login login
 /rooms/{room}/connect                        POST   login 404   200   200   200   login login login
 /rooms/{room}/connect/keys                   GET    login 404   200   200   200   login login login
+/rooms/{room}/connect/steps                  GET    login 404   200   200   200   login login login
 /rooms/{room}/connect/test                   GET    login 302   302   302   302   login login login
 /rooms/{room}/connect/test                   POST   login 404   302   302   302   login login login
 /rooms/{room}/connect/rotate                 GET    login 302   302   302   302   login login login
@@ -95,6 +110,31 @@ TABLE = """
 /rooms/{room}/webhooks/switch                POST   login 404   404   404   404   login login login
 /rooms/{room}/webhooks/remove                GET    login 302   302   302   302   login login login
 /rooms/{room}/webhooks/remove                POST   login 404   404   404   404   login login login
+/rooms/{room}/manage                         GET    login 404   404   200   200   login login login
+/rooms/{room}/manage                         POST   login 404   404   422   422   login login login
+/rooms/{room}/manage/members                 GET    login 404   404   200   200   login login login
+/rooms/{room}/manage/members/add             GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/members/add             POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/members/role            GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/members/role            POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/members/remove          GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/members/remove          POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/members/invite          GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/members/invite          POST   login 404   404   422   422   login login login
+/rooms/{room}/manage/members/revoke          GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/members/revoke          POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/care                    GET    login 404   404   200   200   login login login
+/rooms/{room}/manage/care                    POST   login 404   404   303   303   login login login
+/rooms/{room}/manage/keys                    GET    login 404   404   200   200   login login login
+/rooms/{room}/manage/keys                    POST   login 404   404   200   200   login login login
+/rooms/{room}/manage/keys/rotate             GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/keys/rotate             POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/keys/revoke             GET    login 302   302   302   302   login login login
+/rooms/{room}/manage/keys/revoke             POST   login 404   404   404   404   login login login
+/rooms/{room}/manage/retention               GET    login 404   404   200   200   login login login
+/rooms/{room}/manage/retention               POST   login 404   404   303   303   login login login
+/rooms/{room}/manage/archive                 GET    login 404   404   200   200   login login login
+/rooms/{room}/manage/archive                 POST   login 404   404   200   200   login login login
 /rooms/{room}/questions/{question}           GET    login 404   200   200   200   login login login
 /rooms/{room}/questions/{question}/answer    GET    login 302   302   302   302   login login login
 /rooms/{room}/questions/{question}/answer    POST   login 404   303   303   303   login login login
@@ -106,6 +146,10 @@ TABLE = """
 /rooms/{room}/questions/{question}/skip      POST   login 404   303   303   303   login login login
 /rooms/{room}/questions/{question}/reply     GET    login 302   302   302   302   login login login
 /rooms/{room}/questions/{question}/reply     POST   login 404   303   303   303   login login login
+/rooms/{room}/questions/{question}/correct   GET    login 302   302   302   302   login login login
+/rooms/{room}/questions/{question}/correct   POST   login 404   422   422   422   login login login
+/rooms/{room}/questions/{question}/push      GET    login 404   200   200   200   login login login
+/rooms/{room}/questions/{question}/push      POST   login 404   200   200   200   login login login
 
 /api/v1/rooms/{room}/questions               GET    401   401   401   401   401   200   404   401
 /api/v1/rooms/{room}/questions               POST   401   401   401   401   401   201   404   401
@@ -196,6 +240,7 @@ def routes(resolver: Any, prefix: str = "/") -> Iterator[str]:
 def in_short(route: str) -> str:
     """As the tables have it."""
     route = route.replace("<slug:room>", "{room}").replace("<slug:question_id>", "{question}")
+    route = route.replace("<str:token>", "{token}").replace("<path:path>", "{file}")
     return "/api/…" if route == "/^api/" else route
 
 
@@ -208,7 +253,7 @@ ROWS, LIVE_ROWS = rows(TABLE), rows(LIVE_TABLE)
 def address(route: str, room: str, question_id: str) -> str:
     path = route.replace("{room}", room).replace("{question}", question_id)
     query = "?q=Go+on" if path.endswith("/memory") else ""
-    return path.replace("…", "v1/anything") + query
+    return path.replace("…", "v1/anything").replace("{file}", "icons.svg") + query
 
 
 def outcome(status: int, location: str) -> str:
@@ -315,7 +360,10 @@ def test_a_method_without_a_row_is_refused_to_all(route: str, cast: Cast) -> Non
             assert status >= 300 or is_post, f"{method} for {actor}: {status}"
 
 
-FOREIGN = [row for row in ROWS if "404" in row.expected.values() and "{" in row.route]
+# Addresses with a token name neither a room nor a question: tests/rooms/test_invitations.py has theirs.
+FOREIGN = [
+    row for row in ROWS if "404" in row.expected.values() and re.search("{(room|question)}", row.route)
+]
 
 
 @pytest.mark.parametrize("row", FOREIGN, ids=str)
@@ -359,7 +407,10 @@ def state() -> list[Any]:
     return [
         list(Question.objects.values("pk", "status", "revision", "agent_active")),
         list(Room.objects.order_by("pk").values("pk", "revision")),
-        *(model.objects.count() for model in (Answer, Message, AgentKey, Membership, Webhook, Notice)),
+        *(
+            model.objects.count()
+            for model in (Answer, Message, AgentKey, Membership, Invitation, Webhook, Notice)
+        ),
     ]
 
 
@@ -372,7 +423,7 @@ def test_only_managers_and_admins_make_keys(actor: str, made: int, cast: Cast) -
 
 
 def test_a_member_does_not_see_the_keys_of_the_room(cast: Cast) -> None:
-    for path in ("/rooms/ops/connect", "/rooms/ops/connect/keys"):
+    for path in ("/rooms/ops/connect", "/rooms/ops/connect/keys", "/rooms/ops/connect/steps"):
         assert cast.agent_key.lookup not in cast.send("member", "GET", path).content.decode()
 
 

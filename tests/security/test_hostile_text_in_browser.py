@@ -26,7 +26,7 @@ INSPECT = """() => {
   const ids = new Set();
   for (const element of document.querySelectorAll("*")) {
     const tag = element.tagName.toUpperCase();
-    if (never.includes(tag) && !element.matches("dialog.keys-help")) say(element, "element");
+    if (never.includes(tag) && !element.matches("dialog.ab-keys-help")) say(element, "element");
     if (tag === "SCRIPT" && !(element.src && new URL(element.src).origin === location.origin)) {
       // Django's admin passes data in such elements, which no browser runs.
       if (element.type !== "application/json") say(element, "script");
@@ -215,8 +215,8 @@ def attack(tabs: dict[str, Page], agents: dict[str, Agent], bridge: Bridge) -> A
 def test_what_arrives_live_is_only_text(tabs: dict[str, Page], attack: Attack, reader: Watch) -> None:
     for page in tabs.values():
         reader.inspect(page)
-    labels = tabs["open"].evaluate("""() => Object.fromEntries([...document.querySelectorAll(".card")].map(
-      (card) => [card.id.slice(5), card.querySelector(".option-label").textContent]))""")
+    labels = tabs["open"].evaluate("""() => Object.fromEntries([...document.querySelectorAll(".ab-card")].map(
+      (card) => [card.id.slice(5), card.querySelector(".ab-option-label").textContent]))""")
     for question_id, label in attack.labels.items():
         if not label.endswith("(Recommended)"):  # which becomes a mark
             assert labels[question_id].strip() == markup.plain(label)
@@ -238,13 +238,13 @@ def test_a_text_that_looks_like_something_shown_already_is_shown(
     page, agent = tabs["messages"], agents["messages"]
     message, card = agent.send("Hello")["id"], agent.ask()["id"]
     page.locator(f"#message-{message}").wait_for()
-    page.locator(f"#card-{card}").wait_for()
+    page.locator(f"#card-{card}").wait_for(state="attached")  # of several open cards one is unfolded
     texts = [f'id="message-{message}"', f'id="marks-{card}" data-revision="999"', f'id="card-{card}"']
     for text in texts:
         question = agent.ask(questions=[{"question": text, "options": [text, "B"]}], agent={"name": text})
-        page.locator(f"#card-{question['id']}").wait_for()
+        page.locator(f"#card-{question['id']}").wait_for(state="attached")
         agent.call("DELETE", f"/api/v1/questions/{question['id']}")
-        page.locator(f"#card-{question['id']}.is-withdrawn").wait_for()
+        page.locator(f"#card-{question['id']}.ab-is-withdrawn").wait_for()
         page.locator(f"#message-{agent.send(text)['id']}").wait_for()
 
 
@@ -253,20 +253,23 @@ def test_a_name_does_not_turn_around_what_stands_beside_it(
 ) -> None:
     """Characters that write from right to left, without an end."""
     page, agent = tabs["messages"], agents["messages"]
+    for earlier in agent.open_questions():
+        agent.call("DELETE", agent.question_url(earlier["id"]))  # of several open cards one is unfolded
     for turned in ("\u202eevil", "\u202e\u2067evil", "\u2069\u202eevil", "שלום"):
         question = agent.ask(agent={"name": turned}, context={"branch": turned})["id"]
         message = agent.send("Hello", sender=turned)["id"]
         log = agent.send("Hello", sender=turned, type="log")["id"]
         for before, after in (
-            (f"#card-{question} .card-agent", f"#card-{question} .card-time"),
-            (f"#card-{question} .card-branch", f"#card-{question} .card-time"),
+            (f"#card-{question} .ab-card-agent", f"#card-{question} .ab-card-time"),
+            (f"#card-{question} .ab-card-branch", f"#card-{question} .ab-card-time"),
             (f"#message-{message} strong", f"#message-{message} time"),
-            (f"#message-{log} .log-sender", f"#message-{log} time"),
+            (f"#message-{log} .ab-log-sender", f"#message-{log} time"),
         ):
             left, right = (page.locator(selector).bounding_box() for selector in (before, after))
             assert left
             assert right
             assert left["x"] < right["x"], f"{turned!r} {before}"
+        agent.call("DELETE", f"/api/v1/questions/{question}")
 
 
 def test_a_page_that_is_loaded_shows_only_text(
@@ -286,8 +289,8 @@ def test_the_whole_timeline_is_only_text(
     while older.count():
         address = older.get_attribute("href")
         older.click()
-        page.locator(f'.older a[href="{address}"]').wait_for(state="detached")
-    entries = page.locator("#timeline .card, #timeline .message, #timeline .log").count()
+        page.locator(f'.ab-older a[href="{address}"]').wait_for(state="detached")
+    entries = page.locator("#ab-timeline .ab-card, #ab-timeline .ab-message, #ab-timeline .ab-log").count()
     assert entries >= len(SHOWN)
     page.evaluate("() => document.querySelectorAll('details').forEach((details) => (details.open = true))")
     reader.inspect(page)

@@ -65,7 +65,7 @@ def test_after_five_wrong_guesses_even_the_right_password_has_to_wait(ana: Any, 
     assert refused.status_code == 429
     assert refused["Retry-After"] == str(PAUSE_SECONDS) == "900"
     assert "no-store" in refused["Cache-Control"]
-    assert 'class="gate-box"' in refused.content.decode()
+    assert 'class="ab-gate-box"' in refused.content.decode()
     assert sign_in(PASSWORD, path=path).status_code == 429
 
 
@@ -311,7 +311,7 @@ def test_of_fifty_guesses_at_once_five_are_looked_at(
 @pytest.mark.usefixtures("migrated")
 def test_an_ask_does_not_wait_for_a_hundred_made_up_logins(serve: Callable[..., Site]) -> None:
     site = serve()
-    agent = Agent(site, "lobby", re.findall(r"Agent key +(\S+)", site.printed)[0])
+    agent = Agent(site, "lobby", re.findall(r"KEY=(\S+)", site.printed)[0])
     visitors = [Visitor(site) for _ in range(98)]
     for visitor in visitors:
         visitor.get("/login/")
@@ -337,5 +337,5 @@ def test_an_ask_does_not_wait_for_a_hundred_made_up_logins(serve: Callable[..., 
     assert {reply.headers["Retry-After"] for reply in refused} == {str(RETRY_SECONDS)}
     # Nothing in them depends on the name, which is not looked at.
     assert len({reply.text for reply in refused}) == 1
-    assert 'class="gate-box"' in refused[0].text
+    assert 'class="ab-gate-box"' in refused[0].text
     assert site.stop() == (0, "")

@@ -59,6 +59,26 @@ def test_a_removed_member(agent: Agent, member: Person, shell: Callable[[str], N
     assert question["id"] not in member.get("/").text
 
 
+def test_a_person_who_leaves_a_group(agent: Agent, member: Person, shell: Callable[[str], None]) -> None:
+    join = f"""
+from django.contrib.auth.models import Group
+room = Room.objects.get(slug={agent.room!r})
+group = Group.objects.create(name={agent.room!r})
+group.user_set.add(get_user_model().objects.get(username={MEMBER!r}))
+lifecycle.add_group(room, group, "member")
+Membership.objects.filter(room=room).delete()
+"""
+    shell(join)
+    with member.stream(agent.room) as room, member.stream(None) as rooms:
+        shell(
+            f"from django.contrib.auth.models import Group\n"
+            f"Group.objects.get(name={agent.room!r}).user_set.clear()"
+        )
+        room.wait_for_end(ENDED_SECONDS)
+        rooms.wait_for_end(ENDED_SECONDS)
+    assert member.get(f"/rooms/{agent.room}").status == 404
+
+
 def test_a_deactivated_user(agent: Agent, member: Person, shell: Callable[[str], None]) -> None:
     with member.stream(agent.room) as stream:
         shell(f"get_user_model().objects.filter(username={MEMBER!r}).update(is_active=False)")

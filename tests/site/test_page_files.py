@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import htmx
 from tests.harness.sites import ROOT
 
 TEMPLATES = [*ROOT.glob("rooms/templates/**/*.html"), *ROOT.glob("templates/**/*.html")]
@@ -62,3 +63,7 @@ def test_a_long_tag_has_one_attribute_per_line(template: Path) -> None:
         if len(tag) > MAX_TAG
     ]
     assert long_tags == []
+
+
+def test_htmx_is_that_of_the_installed_package() -> None:
+    assert htmx.SCRIPT.read_text() == htmx.content()

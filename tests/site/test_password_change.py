@@ -93,7 +93,7 @@ def test_the_settings_lead_to_it(ana: Any) -> None:
         "new_password1",
         "new_password2",
     ]
-    assert 'class="gate-box"' in page
+    assert 'class="ab-gate-box"' in page
 
 
 def test_a_portal_without_such_an_address_has_no_link(ana: Any, settings: Any) -> None:

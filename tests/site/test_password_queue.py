@@ -14,6 +14,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from bridge import urls
 from bridge.handler import PooledHandler
 from bridge.password_queue import FORMS, HASHES_AT_ONCE, LONGEST_QUEUE, PasswordQueue, hashes_password
 from tests.harness.timing import PATIENCE_SECONDS
@@ -96,7 +97,11 @@ def changes(admin: Any) -> dict[str, tuple[str, dict[str, str]]]:
     }
 
 
-@pytest.mark.parametrize("form", sorted(FORMS - {"login", "admin:login"}))
+# Of pages that a site has only if it is configured so: tests/site/test_password_reset.py has these.
+OPTIONAL_FORMS = {"password_reset", "password_reset_confirm", "admin_login"}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS - OPTIONAL_FORMS - {"login", "admin:login"}))
 def test_a_new_password_is_hashed_in_the_queue(admin: Any, form: str) -> None:
     client = Client()
     client.force_login(admin)
@@ -106,9 +111,10 @@ def test_a_new_password_is_hashed_in_the_queue(admin: Any, form: str) -> None:
 
 
 def test_every_address_with_a_word_for_passwords_or_logins_is_in_the_queue() -> None:
-    named = {name for name in names(get_resolver().url_patterns) if "password" in name or "login" in name}
+    every = names([*get_resolver().url_patterns, *urls.PASSWORD_RESET, *urls.SINGLE_SIGN_ON])
+    named = {name for name in every if "password" in name or "login" in name}
     # The page after a change has no form.
-    assert {name for name in named if not name.endswith("_done")} <= FORMS
+    assert {name for name in named if not name.endswith(("_done", "_complete"))} <= FORMS
 
 
 def names(patterns: list[Any], namespace: str = "") -> set[str]:

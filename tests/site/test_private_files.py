@@ -36,14 +36,19 @@ def careless_umask() -> Iterator[None]:
     os.umask(before)
 
 
+def private_in(folder: Path) -> list[Path]:
+    """All but the collected static files, which everybody may read."""
+    return [path for path in folder.iterdir() if path.name != "static"]
+
+
 def modes(folder: Path) -> dict[str, int]:
-    files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in private_in(folder)}
     return {".": stat.S_IMODE(folder.stat().st_mode), **files}
 
 
 def use(site: Site) -> None:
     """Until SQLite has all its files."""
-    Agent(site, "lobby", site.printed.partition("Agent key")[2].split()[0]).ask()
+    Agent(site, "lobby", site.printed.partition("KEY=")[2].split()[0]).ask()
 
 
 PRIVATE = {
@@ -79,7 +84,7 @@ def test_what_was_open_is_closed_at_the_next_start_and_said_once(place: Path, se
     use(site)
     site.end()  # killed, so that the files beside the database stay
     data.chmod(0o755)
-    for path in data.iterdir():
+    for path in private_in(data):
         path.chmod(0o644)
     site = serve(DATA_DIR=str(data))
     assert modes(data).items() <= PRIVATE.items()  # SQLite has removed the files beside its own

@@ -19,6 +19,7 @@ import pytest
 
 from tests.harness.http import Reply
 from tests.harness.metrics import TOKEN, value
+from tests.harness.people import Visitor
 from tests.harness.sites import Site
 
 Serve = Callable[..., Site]
@@ -102,10 +103,25 @@ def test_first_start_prints_a_login_that_works(serve: Serve) -> None:
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 def test_first_start_prints_a_command_that_asks(serve: Serve) -> None:
     site = serve()
-    (line,) = re.findall(r"^curl .*$", site.printed, re.MULTILINE)
-    line = line.replace("wait=55", "wait=0")
-    done = subprocess.run(line, shell=True, capture_output=True, check=True)  # noqa: S602
+    (lines,) = re.findall(r"^KEY=.*?'$", site.printed, re.MULTILINE | re.DOTALL)
+    lines = lines.replace("wait=55", "wait=0")
+    done = subprocess.run(lines, shell=True, capture_output=True, check=True)  # noqa: S602
     assert json.loads(done.stdout)["status"] == "open"
+    # The prompt of the shell is on its own line.
+    assert done.stdout.endswith(b"}\n")
+
+
+def test_first_start_prints_a_short_text_and_a_link_that_signs_in_once(serve: Serve) -> None:
+    site = serve()
+    assert len(site.printed.splitlines()) < 22
+    (path,) = re.findall(rf"Sign in +http://127.0.0.1:{site.port}(/welcome/\S+)", site.printed)
+    visitor = Visitor(site)
+    page = visitor.get(path)
+    assert page.status == 200
+    signed_in = visitor.post(path, {})
+    assert (signed_in.status, signed_in.headers["Location"]) == (302, "/rooms/lobby")
+    assert visitor.get("/rooms/lobby").status == 200
+    assert visitor.get(path).status == 404
 
 
 def test_second_start_prints_the_address_and_changes_nothing(serve: Serve) -> None:
@@ -165,7 +181,7 @@ def test_an_address_of_another_machine_is_refused(manage: Manage) -> None:
 @pytest.mark.usefixtures("migrated")
 def test_a_second_process_on_the_same_data_is_refused(serve: Serve, manage: Manage) -> None:
     serve()
-    assert_refused(manage("serve"), "already runs", "PostgreSQL and Redis")
+    assert_refused(manage("serve"), "already runs", "PostgreSQL or MariaDB, and Redis")
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])
@@ -197,8 +213,9 @@ def test_an_unusable_redis_is_named_without_its_password(manage: Manage, options
 
 
 def test_production_is_https_only_but_for_probes(serve: Serve) -> None:
-    site = serve(**PRODUCTION)
+    site = serve(**PRODUCTION, STATIC_DIR="")
     assert "https://ask.example.org/api/v1/" in site.printed
+    assert "/welcome/" not in site.printed
     assert site.request("GET", "/healthz").status == 200
     plain = site.request("GET", "/login/", headers={"Host": "ask.example.org"})
     assert plain.status == 301

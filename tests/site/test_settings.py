@@ -19,8 +19,9 @@ WRONG = {
     "unclear production": {"PRODUCTION": "yes"},
     "unknown language": {"LANGUAGE_CODE": "tlh"},
     "no database url": {"DATABASE_URL": "nonsense"},
-    "foreign database": {"DATABASE_URL": "mysql://root:hunter2@db/ask"},
+    "foreign database": {"DATABASE_URL": "oracle://root:hunter2@db/ask"},
     "port of database in words": {"DATABASE_URL": "postgres://root:hunter2@db:x/ask"},
+    "bare slash in password of MariaDB": {"DATABASE_URL": "mysql://root:12/hunter2@db/ask"},
     "bare slash in password": {"DATABASE_URL": "postgres://root:12/hunter2@db/ask"},
     "database in memory": {"DATABASE_URL": "sqlite://:memory:"},
     "unknown form of the log": {"LOG_FORMAT": "xml"},
@@ -36,6 +37,8 @@ WRONG = {
     "networks in words": {"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8, ours"},
     "networks for push in words": {"PUSH_ALLOWED_NETWORKS": "ours"},
     "data folder below a file": {"DATA_DIR": str(ROOT / "manage.py" / "data")},
+    "a provider without TLS": {"OIDC_ISSUER": "http://ana:hunter2@login.example.org"},
+    "a provider without a client": {"OIDC_ISSUER": "https://login.example.org"},
 }
 
 
@@ -131,6 +134,16 @@ def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> 
     assert (database["CONN_MAX_AGE"], database["CONN_HEALTH_CHECKS"]) == (None, True)
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
     assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
+
+
+def test_mariadb_is_read_from_its_url(manage: Manage) -> None:
+    show = "import json; from django.conf import settings; print(json.dumps(settings.DATABASES['default']))"
+    done = manage("shell", "-v0", "-c", show, DATABASE_URL="mysql://ana:p%40ss@db:3307/ask")
+    database = json.loads(done.stdout)
+    assert database["ENGINE"] == "django.db.backends.mysql"
+    assert (database["HOST"], database["PORT"], database["NAME"]) == ("db", 3307, "ask")
+    assert (database["USER"], database["PASSWORD"]) == ("ana", "p@ss")
+    assert (database["CONN_MAX_AGE"], database["CONN_HEALTH_CHECKS"]) == (None, True)
 
 
 SHOW_MAIL = """

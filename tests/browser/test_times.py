@@ -1,0 +1,26 @@
+"""Times on pages: in the zone of the reader's browser, and in the form of the reader's country."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.harness.agents import Agent
+
+ZONE = "Asia/Tokyo"
+# Without the month, whose short names differ between versions of the browser.
+FORMS = {"en-GB": r"^%-d \w+ %Y, %H:%M:%S$", "en-US": r"^\w+ %-d, %Y, %-I:%M:%S\s%p$"}
+
+
+@pytest.mark.parametrize("locale", FORMS)
+def test_a_time_is_shown_in_the_zone_and_form_of_the_reader(
+    agent: Agent, open_browser: Callable[..., BrowserContext], locale: str
+) -> None:
+    question = agent.ask()
+    page = open_browser("ana", locale=locale, timezone_id=ZONE).new_page()
+    page.goto(question["url"])
+    asked = datetime.fromisoformat(question["asked_at"]).astimezone(ZoneInfo(ZONE))
+    expect(page.locator("time.ab-exact").first).to_have_text(re.compile(asked.strftime(FORMS[locale])))

@@ -1,0 +1,16 @@
+"""No admin, no messages, a base template with one block in its body, and a pattern that takes every URL."""
+
+from tests.portal.hosts.base import *  # noqa: F403
+from tests.portal.hosts.base import INSTALLED_APPS, MIDDLEWARE, TEMPLATES, Path
+
+MISSING = ("django.contrib.admin", "django.contrib.messages")
+INSTALLED_APPS = [app for app in INSTALLED_APPS if app not in MISSING]
+MIDDLEWARE = [path for path in MIDDLEWARE if "messages" not in path]
+ROOT_URLCONF = "tests.portal.hosts.spartan_urls"
+TEMPLATES = [
+    {
+        **TEMPLATES[0],
+        "DIRS": [Path(__file__).parent / "spartan_templates", *TEMPLATES[0]["DIRS"]],
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+    }
+]

@@ -1,0 +1,182 @@
+"""`manage.py ask_bridge_doctor` walks through a portal and says in a sentence what fails."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from pytest_django.live_server_helper import LiveServer
+
+from rooms.live import routing
+
+SCRIPT = '<script src="/static/ask_bridge/js/start.js" type="module"></script>'
+
+
+@pytest.fixture(autouse=True)
+def portal(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A portal that `runserver` shows: it serves static files itself."""
+    settings.DEBUG = True
+    settings.SILENCED_SYSTEM_CHECKS = []
+    monkeypatch.setattr(routing, "is_installed", True)
+
+
+def walk(**options: str) -> tuple[str, bool]:
+    """What the command prints, and whether it succeeds."""
+    printed = io.StringIO()
+    try:
+        call_command("ask_bridge_doctor", stdout=printed, **options)
+    except CommandError:
+        return printed.getvalue(), False
+    return printed.getvalue(), True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_portal_in_order_gets_ticks_and_notes() -> None:
+    printed, succeeds = walk()
+    assert succeeds, printed
+    marks = [line[0] for line in printed.splitlines()]
+    assert set(marks) == {"✓", "–"}
+    assert marks.count("✓") >= 8
+    assert "give its address with --url" in printed
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (
+            "ASK_BRIDGE",
+            {"ASK_PER_MINUTE": 1, "METRICS_TOKEN": None},
+            "✗ ASK_BRIDGE has no setting 'ASK_PER_MINUTE'",
+        ),
+        ("ASK_BRIDGE", {"METRICS_TOKEN": None}, "✗ ASK_BRIDGE['METRICS_TOKEN'] is no text."),
+        ("ASK_BRIDGE", {"ORIGIN": "portal.example.org"}, "✗ ORIGIN is 'portal.example.org'"),
+        ("ASK_BRIDGE", {"VAPID_PRIVATE_KEY": "short"}, "✗ VAPID_PRIVATE_KEY is not 32 bytes"),
+        ("ROOT_URLCONF", "django.contrib.auth.urls", "✗ The addresses of Ask Bridge are not included."),
+        ("ROOT_URLCONF", "nowhere.urls", "✗ The check check_addresses cannot run: No module named 'nowhere'"),
+        ("LOGIN_URL", "account_login", "! LOGIN_URL is 'account_login', and no URL has this name."),
+        ("STATICFILES_FINDERS", [], "✗ The files of Ask Bridge are found by none of STATICFILES_FINDERS"),
+        ("STATIC_URL", "https://cdn.example.org/", "– Static files come from cdn.example.org"),
+        (
+            "CHANNEL_LAYERS",
+            {"default": {"BACKEND": "tests.rooms.test_doctor.SilentLayer"}},
+            "✗ SilentLayer delivers no messages: out of order",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_walk_goes_on(settings: Any, name: str, value: Any, said: str) -> None:
+    setattr(settings, name, value)
+    printed, succeeds = walk()
+    assert said in printed
+    assert succeeds == ("✗" not in said)
+    assert "✓ SQLite" in printed or "✓ PostgreSQL" in printed or "✓ M" in printed
+
+
+class SilentLayer:
+    """A channel layer whose server is away."""
+
+    async def new_channel(self) -> str:
+        raise OSError("out of order")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_that_are_not_collected(settings: Any, tmp_path: Any) -> None:
+    settings.DEBUG = False
+    settings.STATIC_ROOT = tmp_path
+    assert "✗ The files of Ask Bridge are not collected" in walk()[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tables_that_are_missing() -> None:
+    call_command("migrate", "ask_bridge", "0020", verbosity=0)
+    try:
+        printed, succeeds = walk()
+    finally:
+        call_command("migrate", "ask_bridge", verbosity=0)
+    assert not succeeds
+    assert "migrations are not applied: run python manage.py migrate." in printed
+
+
+# ---- with --url ------------------------------------------------------------------------------------------
+
+
+def api_asks_for_a_login(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    return lambda request: (
+        HttpResponseRedirect("/login/") if "/api/" in request.path else get_response(request)
+    )
+
+
+def pages_without_head(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    def middleware(request: HttpRequest) -> Any:
+        response = get_response(request)
+        if request.path == "/" and response.status_code == 200:
+            return HttpResponse(response.content.partition(b"</head>")[2])
+        return response
+
+    return middleware
+
+
+def pages_ask_for_a_second_factor(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    return lambda request: HttpResponseRedirect("/otp/") if request.path == "/" else get_response(request)
+
+
+@pytest.fixture
+def ana(transactional_db: None) -> Any:
+    return get_user_model().objects.create_superuser("ana")
+
+
+def test_a_running_portal_under_wsgi(live_server: LiveServer, ana: Any) -> None:
+    printed, succeeds = walk(url=live_server.url)
+    assert succeeds, printed
+    assert "✓ Requests of agents reach Ask Bridge" in printed
+    assert "✓ ana gets the inbox, with its styles and scripts." in printed
+    assert "✓ Static files are served." in printed
+    assert "! Pages poll every 5 s" in printed
+
+
+@pytest.mark.parametrize(
+    ("middleware", "said"),
+    [
+        (api_asks_for_a_login, "✗ The portal answers agents itself, with 302 to /login/"),
+        (pages_without_head, "✗ The page has no scripts or styles"),
+        (pages_ask_for_a_second_factor, "! The inbox replies 302 to /otp/ to ana"),
+    ],
+)
+def test_a_running_portal_with_a_fault(settings: Any, ana: Any, middleware: Any, said: str) -> None:
+    settings.MIDDLEWARE = [f"{__name__}.{middleware.__name__}", *settings.MIDDLEWARE]
+    server = LiveServer("127.0.0.1")  # the fixture's has loaded its middleware
+    try:
+        printed, succeeds = walk(url=server.url)
+    finally:
+        server.stop()
+    assert said in printed
+    assert succeeds == ("✗" not in said)
+
+
+def test_an_address_that_is_not_ours(live_server: LiveServer) -> None:
+    printed, succeeds = walk(url=f"{live_server.url}/nowhere/")
+    assert not succeeds
+    assert "nowhere/healthz replies 404: is this the address of Ask Bridge?" in printed
+    assert "cannot be reached" in walk(url="http://127.0.0.1:9/")[0]
+
+
+def test_without_anybody_who_can_sign_in_the_pages_are_not_tried(live_server: LiveServer) -> None:
+    printed, succeeds = walk(url=live_server.url, user="ana")
+    assert succeeds, printed
+    assert "name a person who can sign in with --user" in printed
+
+
+def test_the_session_of_the_walk_is_gone_afterwards(live_server: LiveServer, ana: Any) -> None:
+    from django.contrib.sessions.models import Session
+
+    walk(url=live_server.url)
+    assert not Session.objects.exists()
+
+
+def test_its_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("ask_bridge_doctor", "--help")
+    assert "Example: python manage.py ask_bridge_doctor --url https://" in capsys.readouterr().out

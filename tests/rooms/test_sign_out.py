@@ -1,0 +1,122 @@
+"""The button to sign out: where the portal has a page for it, in the way that this page takes."""
+
+import re
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.contrib.auth import logout as end_session
+from django.contrib.auth.views import LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import clear_script_prefix, include, path, set_script_prefix
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+
+class OnlyGet(View):
+    def get(self, request: HttpRequest) -> HttpResponse:
+        end_session(request)
+        return HttpResponse()
+
+
+class NoMethod(View):
+    http_method_names = ["options"]
+
+
+def any_method(request: HttpRequest) -> HttpResponse:
+    end_session(request)
+    return HttpResponse()
+
+
+def portal(*own: Any) -> Any:
+    """The URLs of a portal, as a module has them."""
+    urls = ModuleType("urls")
+    urls.urlpatterns = [path("ask/", include("rooms.urls")), *own]  # type: ignore[attr-defined]
+    return urls
+
+
+OWN_ADMIN = path("admin/", admin.site.urls)
+DJANGO = path("bye/", never_cache(LogoutView.as_view(next_page="/ask/")), name="logout")
+# What the portal has and says, and how the button signs out; None for no button.
+PORTALS: dict[str, tuple[Any, dict[str, str], tuple[str, str] | None]] = {
+    "none": (portal(), {}, None),
+    "Django's": (portal(DJANGO), {}, ("post", "/bye/")),
+    "allauth's name": (
+        portal(path("out/", LogoutView.as_view(), name="account_logout")),
+        {},
+        ("post", "/out/"),
+    ),
+    "class with GET only": (portal(path("bye/", OnlyGet.as_view(), name="logout")), {}, ("get", "/bye/")),
+    "class without a method": (portal(path("bye/", NoMethod.as_view(), name="logout")), {}, None),
+    "function": (portal(path("bye/", any_method, name="logout")), {}, ("post", "/bye/")),
+    "function with GET only": (
+        portal(path("bye/", require_GET(any_method), name="logout")),
+        {"LOGOUT_METHOD": "get"},
+        ("get", "/bye/"),
+    ),
+    "other name": (
+        portal(path("bye/", LogoutView.as_view(), name="leave")),
+        {"LOGOUT_URL": "leave"},
+        ("post", "/bye/"),
+    ),
+    "unknown name": (portal(), {"LOGOUT_URL": "leave"}, None),
+    "path": (portal(DJANGO), {"LOGOUT_URL": "/bye/"}, ("post", "/bye/")),
+    "single sign-on": (
+        portal(DJANGO),
+        {"LOGOUT_URL": "https://login.example.org/end"},
+        ("get", "https://login.example.org/end"),
+    ),
+    "no button wanted": (portal(DJANGO), {"LOGOUT_METHOD": "none"}, None),
+    "admin only, of no use to others": (portal(OWN_ADMIN), {}, None),
+}
+
+
+def buttons(client: Client, address: str) -> set[tuple[str, str]]:
+    html = client.get(address).content.decode()
+    forms = re.findall(r'<form method="(post)" action="([^"]+)">(?:(?!</form>).)*Sign out', html, re.DOTALL)
+    links = re.findall(r'<a class="[^"]+" href="([^"]+)">Sign out', html)
+    return {*forms, *(("get", link) for link in links)}
+
+
+@pytest.fixture
+def mounted(settings: Any) -> Any:
+    def mount(urls: Any, **own: str) -> None:
+        settings.ROOT_URLCONF = urls
+        settings.ASK_BRIDGE = own
+        settings.LOGIN_URL = settings.LOGOUT_REDIRECT_URL = "/ask/"
+
+    return mount
+
+
+@pytest.mark.parametrize("kind", PORTALS)
+def test_button_is_shown_only_if_it_signs_out(browser: Client, mounted: Any, kind: str) -> None:
+    urls, own, expected = PORTALS[kind]
+    mounted(urls, **own)
+    for page in ("/ask/", "/ask/settings"):
+        assert buttons(browser, page) == ({expected} if expected else set())
+    if expected and expected[1].startswith("/"):
+        method, address = expected
+        getattr(browser, method)(address)
+        assert "_auth_user_id" not in browser.session
+
+
+def test_admin_signs_out_its_staff(mounted: Any, db: None) -> None:
+    mounted(portal(OWN_ADMIN))
+    browser = Client()
+    browser.force_login(get_user_model().objects.create_superuser("root"))
+    assert buttons(browser, "/ask/") == {("post", "/admin/logout/")}
+    browser.post("/admin/logout/")
+    assert "_auth_user_id" not in browser.session
+
+
+def test_portal_below_a_prefix(browser: Client, mounted: Any) -> None:
+    mounted(portal(DJANGO))
+    set_script_prefix("/portal/")
+    try:
+        assert buttons(browser, "/ask/") == {("post", "/portal/bye/")}
+    finally:
+        clear_script_prefix()

@@ -1,0 +1,151 @@
+"""Which user signs in with an account of the organisation: linked, found by address, or new."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from bridge import env
+from bridge.company_accounts import Refused, user_of
+from bridge.models import CompanyAccount
+
+ISSUER = "https://login.example.org"
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    return {"sub": "7", "email": "ana@example.org", "email_verified": True, "name": "Ana Diaz"} | changes
+
+
+def users() -> Any:
+    return get_user_model().objects
+
+
+def test_the_first_sign_in_makes_a_user_without_a_password(db: None) -> None:
+    user = user_of(ISSUER, claims())
+    assert (user.username, user.email, user.get_full_name()) == ("ana", "ana@example.org", "Ana Diaz")
+    assert not user.has_usable_password()
+    assert not user.is_staff
+    assert user_of(ISSUER, claims()) == user
+    assert users().count() == 1
+
+
+def test_the_account_decides_and_not_the_name_or_the_address(db: None) -> None:
+    user = user_of(ISSUER, claims())
+    renamed = user_of(
+        ISSUER, claims(email="ana.diaz@example.org", name="Ana Maria Diaz", preferred_username="adiaz")
+    )
+    assert renamed == user
+    assert (renamed.username, renamed.email, renamed.last_name) == (
+        "ana",
+        "ana.diaz@example.org",
+        "Maria Diaz",
+    )
+    assert user_of("https://other.example.org", claims(email="")) != user
+    assert user_of(ISSUER, claims(sub="8", email="")) != user
+
+
+def test_a_user_with_the_same_confirmed_address_is_linked(db: None) -> None:
+    ana = users().create_user("ana", email="Ana@Example.org", password="x")
+    assert user_of(ISSUER, claims()) == ana
+    assert CompanyAccount.objects.get().user == ana
+
+
+@pytest.mark.parametrize("is_verified", [False, None, "false"])
+def test_an_address_that_is_not_confirmed_links_nobody(db: None, is_verified: Any) -> None:
+    ana = users().create_user("ana", email="ana@example.org", password="x")
+    user = user_of(ISSUER, claims(email_verified=is_verified))
+    assert user != ana
+    assert user.email == ""
+
+
+def test_two_users_with_the_address_are_not_guessed_at(db: None) -> None:
+    for name in ("ana", "admin"):
+        users().create_user(name, email="ana@example.org")
+    assert user_of(ISSUER, claims()).username == "ana-2"
+
+
+@pytest.mark.parametrize(
+    ("told", "username"),
+    [
+        ({"preferred_username": "ana.d@example.org"}, "ana.d@example.org"),
+        ({"preferred_username": "Ana Diaz!"}, "Ana-Diaz-"),
+        ({}, "ANA-3"),
+        ({"email_verified": False, "name": ""}, "person"),
+        ({"preferred_username": "x" * 400}, "x" * 145),
+    ],
+)
+def test_the_user_name_is_a_free_one(db: None, told: dict[str, Any], username: str) -> None:
+    users().create_user("ANA")
+    users().create_user("ana-2")
+    assert user_of(ISSUER, claims(**told)).username.lower() == username.lower()
+
+
+def test_a_deactivated_user_is_refused(db: None) -> None:
+    user = user_of(ISSUER, claims())
+    users().filter(pk=user.pk).update(is_active=False)
+    with pytest.raises(Refused, match="inactive"):
+        user_of(ISSUER, claims())
+
+
+def test_new_people_can_be_refused(db: None, settings: Any) -> None:
+    settings.OIDC_NEW_USERS = "refuse"
+    with pytest.raises(Refused, match="unknown"):
+        user_of(ISSUER, claims())
+    ana = users().create_user("ana", email="ana@example.org")
+    assert user_of(ISSUER, claims()) == ana
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"email": "ana@evil.example"},
+        {"email": "ana@sub.example.org"},
+        {"email_verified": False},
+        {"email": ""},
+    ],
+)
+def test_only_confirmed_addresses_of_the_domains_come_in(
+    db: None, settings: Any, told: dict[str, Any]
+) -> None:
+    settings.OIDC_EMAIL_DOMAINS = ["Example.org"]
+    assert user_of(ISSUER, claims())
+    with pytest.raises(Refused, match="domain"):
+        user_of(ISSUER, claims(**told))
+
+
+def test_who_has_no_password_is_told_so(db: None) -> None:
+    client = Client()
+    client.force_login(user_of(ISSUER, claims()))
+    assert "Your account has no password" in client.get("/password/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "issuer"),
+    [
+        ("https://login.example.org", "https://login.example.org"),
+        ("https://login.example.org/realms/one/", "https://login.example.org/realms/one/"),
+        ("https://login.example.org/.well-known/openid-configuration", "https://login.example.org"),
+        ("http://localhost:9400", "http://localhost:9400"),
+        ("", ""),
+    ],
+)
+def test_the_issuer_is_an_address(monkeypatch: pytest.MonkeyPatch, value: str, issuer: str) -> None:
+    monkeypatch.setenv("OIDC_ISSUER", value)
+    assert env.issuer("OIDC_ISSUER") == issuer
+
+
+@pytest.mark.parametrize(
+    "value", ["http://login.example.org", "login.example.org", "https://", "https://x?y=1"]
+)
+def test_an_address_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("OIDC_ISSUER", value)
+    with pytest.raises(Exception, match="must be the https:// address"):
+        env.issuer("OIDC_ISSUER")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "9000"])
+def test_hours_are_a_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("OIDC_SESSION_HOURS", value)
+    with pytest.raises(Exception, match="from 1 to 8760"):
+        env.hours("OIDC_SESSION_HOURS", 24)
