@@ -26,13 +26,21 @@ from rooms.privacy import retention
 logger = logging.getLogger(__name__)
 
 
+def write_history(seconds: float = 0.2) -> None:
+    """Write decisions to the history, then look there for what new questions were answered before.
+
+    Each takes at most `seconds`: enough for about fifty questions, and requests keep most of the CPU.
+    """
+    writer.catch_up(seconds)
+    earlier_answers.catch_up(seconds)
+
+
 # Work in the database, and how often it is done, in seconds.
 DATABASE_DUTIES: list[tuple[float, Callable[[], Any]]] = [
     # A question expires at most a second or two after its deadline.
     (1, lifecycle.sweep),
     # Decisions reach the history, and new cards their similar answers, within about a second.
-    (1, writer.catch_up),
-    (1, earlier_answers.catch_up),
+    (1, write_history),
     # Push, mail and webhooks may be a few seconds late. Old notices take only room.
     (2, planner.read),
     (3600, outbox.forget_old),
@@ -139,8 +147,7 @@ def sweep_on_request(**signal: Any) -> None:
     _swept_at = time.monotonic()
     try:
         lifecycle.sweep()
-        writer.catch_up(READ_SECONDS)
-        earlier_answers.catch_up(READ_SECONDS)
+        write_history(READ_SECONDS)
         outages.database_replied()
     except DatabaseError as error:
         # A failed sweep must not fail the request.

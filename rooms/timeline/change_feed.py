@@ -29,7 +29,7 @@ class RoomChanges:
     """The changes of one room since the bookmark of a reader."""
 
     room: Room
-    _read_from: int
+    read_from: int
     _read_to: int
     _bookmark_id: int
 
@@ -40,13 +40,13 @@ class RoomChanges:
 
     def questions(self, select: "Select[Question]") -> list[Question]:
         """The changed questions of this batch that the reader selects from `changed`."""
-        return select.all(room=self.room.pk, after=self._read_from, to=self._read_to)
+        return select.all(room=self.room.pk, after=self.read_from, to=self._read_to)
 
     @property
     def asked(self) -> QuestionQuerySet:
         """All questions that were asked since and are still open, oldest first; each in one batch only."""
         asked = Question.objects.filter(
-            room=self.room, position__gt=self._read_from, position__lte=self.room.revision
+            room=self.room, position__gt=self.read_from, position__lte=self.room.revision
         )
         return asked.open().order_by("position")
 
@@ -56,7 +56,7 @@ class RoomChanges:
             lock_rooms([self.room.pk])
             moved = MOVE.run(
                 id=self._bookmark_id,
-                read_from=self._read_from,
+                read_from=self.read_from,
                 revision=self._read_to if up_to is None else up_to,
             )
             is_first = moved == 1

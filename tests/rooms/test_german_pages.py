@@ -21,8 +21,9 @@ from django.utils.translation import override
 
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
-from rooms.history import earlier_answers, writer
+from rooms.history import writer
 from rooms.live import events
+from rooms.live.background import write_history
 from rooms.models import (
     Answer,
     Membership,
@@ -295,9 +296,8 @@ def test_what_was_asked_before_is_german(browser: Client, ask: Callable[..., Que
     lifecycle.answer(
         ask(), [{"question": "¤Datenbank", "selectedOptions": ["¤Zwei"]}], via=Answer.Via.TERMINAL
     )
-    writer.catch_up(5)
     card = ask()
-    earlier_answers.catch_up(5)
+    write_history(5)
     html = browser.get(address(card)).content.decode()
     assert "Schon einmal gefragt: 2 ähnliche Antworten" in html
     assert foreign_words(html) == set()

@@ -14,6 +14,7 @@ from rooms.contract.payload import parse_ask
 from rooms.history import earlier_answers, similar, writer
 from rooms.history.similar import MIN_SIMILARITY, Fingerprint
 from rooms.live import events
+from rooms.live.background import write_history
 from rooms.models import Answer, Question, Room
 from rooms.timeline.change_feed import changes_for
 
@@ -156,7 +157,7 @@ def test_a_new_question_recalls_what_was_answered_before(
 ) -> None:
     earlier = decide("Delete `old.py`?", "No", notes="Still <b>used</b>")
     question = ask(room, "Delete `new.py`?")
-    earlier_answers.catch_up()
+    write_history(5)
     question.refresh_from_db()
     assert question.is_open
     ((found),) = question.memories
@@ -173,7 +174,7 @@ def test_what_was_never_asked_before_changes_nothing(
 ) -> None:
     decide("Which colour should the button have?")
     question = ask(room, "Delete `new.py`?")
-    earlier_answers.catch_up()
+    write_history(5)
     before = question.revision
     question.refresh_from_db()
     assert (question.memories, question.revision) == (None, before)
@@ -186,7 +187,7 @@ def test_a_question_that_changes_while_it_is_looked_at_is_recalled_all_the_same(
     decide: Callable[..., Question], room: Room
 ) -> None:
     decide("Delete `old.py`?")
-    earlier_answers.catch_up()
+    write_history(5)
     question = ask(room, "Delete `new.py`?")
     (changes,) = changes_for(earlier_answers.READER)
     lifecycle.wait_started(question.pk)
@@ -198,6 +199,7 @@ def test_a_round_that_runs_out_of_time_goes_on_where_it_was(
 ) -> None:
     decide("Delete `old.py`?")
     questions = [ask(room, f"Delete `{name}.py`?") for name in ("one", "two", "three")]
+    writer.catch_up(5)
     for recalled in (1, 2, 3):
         earlier_answers.catch_up(0)
         assert Question.objects.filter(memories__isnull=False).count() == recalled
@@ -206,12 +208,29 @@ def test_a_round_that_runs_out_of_time_goes_on_where_it_was(
     )
 
 
+def test_a_question_waits_until_the_answers_before_it_are_in_the_history(
+    decide: Callable[..., Question], room: Room
+) -> None:
+    decide("Delete `old.py`?")
+    last = ask(room, "Delete `last.py`?")
+    choices = [{"question": "Delete `last.py`?", "selectedOptions": ["No"]}]
+    lifecycle.answer(last, choices, via=Answer.Via.TERMINAL)
+    question = ask(room, "Delete `new.py`?")
+    earlier_answers.catch_up(5)
+    question.refresh_from_db()
+    assert question.memories is None
+    writer.catch_up(5)
+    earlier_answers.catch_up(5)
+    question.refresh_from_db()
+    assert len(question.memories) == 2
+
+
 def test_memories_reach_open_pages_as_a_frame_of_their_own(
     decide: Callable[..., Question], room: Room
 ) -> None:
     decide("Delete `old.py`?")
     question = ask(room, "Delete `new.py`?")
-    earlier_answers.catch_up()
+    write_history(5)
     _, changes = events.frames_after(room.pk, question.revision)
     (frame,) = [frame for frame in changes if frame.event == f"memory-{question.pk}"]
     assert b"Asked before: 1 similar answer" in frame.encode(None, "en", many_rooms=False)
