@@ -5,7 +5,7 @@ Pages and streams need it for thousands of cards and viewers, so it is computed 
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,18 +57,19 @@ def standing_of(user: Any, rooms: Collection[Room]) -> Standing:
     )
 
 
-def outdated(standings: Mapping[Any, Standing]) -> set[Any]:
-    """Which of these people, by primary key, have other roles by now.
+def outdated(known: Collection[tuple[Any, Standing]]) -> set[tuple[Any, Standing]]:
+    """Which of these people, with the standing that was read before, have other roles by now.
 
     Only roles that are memberships: what a portal's own rules say is asked when a stream is admitted again.
     """
     counts_roles = permissions().manages_by_membership
+    roles_now = membership.roles_of_all(list({user_id for user_id, _ in known}))
     changed = set()
-    for user_id, roles in membership.roles_of_all(list(standings)).items():
-        known = standings[user_id]
-        is_same = (roles.member_of, roles.groups) == (known.member_of, known.groups)
-        if not is_same or (counts_roles and not known.is_superuser and roles.manages != known.manages):
-            changed.add(user_id)
+    for user_id, before in known:
+        roles = roles_now[user_id]
+        is_same = (roles.member_of, roles.groups) == (before.member_of, before.groups)
+        if not is_same or (counts_roles and not before.is_superuser and roles.manages != before.manages):
+            changed.add((user_id, before))
     return changed
 
 

@@ -52,13 +52,13 @@ async def _recheck_people() -> None:
 async def _recheck_roles() -> None:
     """Reload the pages of people whose roles have changed: their cards show what they may do."""
     streams = [stream for stream in hub.streams if not stream.is_ending]
-    standings = {stream.user_id: stream.standing for stream in streams if stream.standing}
-    if not standings:
+    # A person may have two streams, of which one is newer than the change.
+    known = {(stream.user_id, stream.standing) for stream in streams if stream.standing}
+    if not known:
         return
-    outdated = await in_database(locks.outdated, standings)
+    outdated = await in_database(locks.outdated, known)
     for stream in streams:
-        # The person may have another stream that is newer than the change.
-        if stream.user_id in outdated and stream.standing == standings[stream.user_id]:
+        if (stream.user_id, stream.standing) in outdated:
             stream.reload()
 
 

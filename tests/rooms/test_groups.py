@@ -334,6 +334,21 @@ def test_groups_of_another_model_are_warned_of(db: None, settings: Any, monkeypa
 # ---- open pages ------------------------------------------------------------------------------------------
 
 
+def test_only_the_older_of_two_pages_is_outdated(lab: Room, ana: Any) -> None:
+    before = locks.standing_of(ana, [lab])
+    GroupMembership.objects.update(role="manager")
+    now = locks.standing_of(ana, [lab])
+    assert locks.outdated([(ana.pk, before), (ana.pk, now)]) == {(ana.pk, before)}
+
+
+def test_a_deleted_room_ends_its_audit_log_with_its_deletion(lab: Room, ana: Any) -> None:
+    chain = lab.pk
+    lifecycle.delete_rooms([lab], by=ana)
+    last = AuditEntry.objects.filter(chain=chain).order_by("-pk").first()
+    assert last
+    assert last.action == "room_deleted"
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("change", "reloads"),
