@@ -52,7 +52,7 @@ def page(view: View) -> View:
                     raise
                 return _not_saved(request, _refused_in_words(refusal), path.get("question_id", ""))
             except lifecycle.NeedsNewerVersion:
-                return _not_saved(request, needs_newer_version(), path.get("question_id", ""))
+                return _not_saved(request, needs_newer_version_in_words(), path.get("question_id", ""))
         if is_htmx(request):
             login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
@@ -104,7 +104,7 @@ def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str)
     return _page_to_resend(request, gettext("Too many requests"), too_many_in_words(over), status=429)
 
 
-def needs_newer_version() -> str:
+def needs_newer_version_in_words() -> str:
     """The sentence of a process that is older than what it should change."""
     return gettext(
         "This needs a newer version of Ask Bridge than the process that you reached, so nothing was saved: "

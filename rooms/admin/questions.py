@@ -16,7 +16,7 @@ from rooms.admin.question_search import find_ids
 from rooms.models import Answer, Question, QuestionQuerySet
 from rooms.rendering import markup
 from rooms.rendering.cards import Card
-from rooms.web import needs_newer_version
+from rooms.web import needs_newer_version_in_words
 
 
 @admin.register(Question)
@@ -82,7 +82,7 @@ class QuestionAdmin(ReadOnlyAdmin):
         try:
             withdrawn = lifecycle.withdraw_open(queryset, by=request.user)
         except lifecycle.NeedsNewerVersion:
-            self.message_user(request, needs_newer_version(), messages.ERROR)
+            self.message_user(request, needs_newer_version_in_words(), messages.ERROR)
             return
         self.message_user(
             request, gettext("Questions withdrawn: %(count)s.") % {"count": withdrawn}, messages.SUCCESS

@@ -21,6 +21,7 @@ from rooms.admin.model_admins import count_per_room
 from rooms.admin.room_form import RoomForm
 from rooms.models import AgentKey, Membership, Question, Room
 from rooms.pages.manage.care_form import CARE_FIELDS
+from rooms.web import needs_newer_version_in_words
 
 
 class ArchivedFilter(admin.SimpleListFilter):
@@ -229,7 +230,11 @@ class RoomAdmin(NewKeyPage):
     @admin.action(description=_("Withdraw open questions"), permissions=["change"])
     def withdraw_open_questions(self, request: HttpRequest, queryset: QuerySet[Room]) -> None:
         questions = Question.objects.filter(room__in=queryset.values("pk"))
-        withdrawn = lifecycle.withdraw_open(questions, by=request.user)
+        try:
+            withdrawn = lifecycle.withdraw_open(questions, by=request.user)
+        except lifecycle.NeedsNewerVersion:
+            self.message_user(request, needs_newer_version_in_words(), messages.ERROR)
+            return
         self.message_user(
             request, gettext("Questions withdrawn: %(count)s.") % {"count": withdrawn}, messages.SUCCESS
         )

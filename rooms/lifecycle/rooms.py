@@ -1,6 +1,7 @@
 """Verbs of rooms: create, change, archive and restore."""
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from rooms.audit import Action, actor_of
 from rooms.db import timezone
 from rooms.db.transactions import writing
 from rooms.lifecycle.actors import Person
+from rooms.lifecycle.exceptions import NeedsNewerVersion
 from rooms.lifecycle.settling import withdraw_open
 from rooms.lifecycle.versions import check_room_understood
 from rooms.models import EndReason, Membership, Room
@@ -77,7 +79,8 @@ def archive_room(room: Room, by: Person | None = None) -> None:
     with writing():
         if Room.objects.active().filter(pk=room.pk).update(archived_at=timezone.now()):
             audit.record(Action.ROOM_ARCHIVED, room, actor_of(by))
-    withdraw_open(room.questions.all(), by, EndReason.ROOM_ARCHIVED)
+    with suppress(NeedsNewerVersion):  # a newer process ends what is left
+        withdraw_open(room.questions.all(), by, EndReason.ROOM_ARCHIVED)
 
 
 def restore_room(room: Room, by: Person | None = None) -> None:

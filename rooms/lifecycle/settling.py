@@ -74,13 +74,21 @@ def close_unattended(questions: Iterable[Question], by: Person) -> int:
 
 
 def _settle_each(questions: Iterable[Question], verb: Callable[[Question], Question]) -> int:
-    settled = 0
+    """Settle those that are still open; returns how many.
+
+    Those with newer rules are left alone; NeedsNewerVersion if there were no others.
+    """
+    settled, newer = 0, None
     for question in questions:
         try:
             verb(question)
             settled += 1
         except AlreadySettled:
             continue
+        except NeedsNewerVersion as problem:
+            newer = problem
+    if newer and not settled:
+        raise newer
     return settled
 
 

@@ -19,7 +19,7 @@ from rooms.models import Answer, Question
 from rooms.notifications.actions import offered_labels
 from rooms.people import preferences
 from rooms.rendering.cards import card_of
-from rooms.web import base_context, needs_newer_version, page, too_many_in_words
+from rooms.web import base_context, needs_newer_version_in_words, page, too_many_in_words
 
 
 @page
@@ -47,7 +47,7 @@ def push_answer(request: HttpRequest, room: str, question_id: str) -> HttpRespon
         sentence = gettext("Only the people named on the card can decide this question")
         return _not_answered(asked, sentence, status=422)
     except lifecycle.NeedsNewerVersion:
-        return _not_answered(asked, needs_newer_version(), status=503)
+        return _not_answered(asked, needs_newer_version_in_words(), status=503)
     except rate_limits.TooMany as over:
         return _not_answered(asked, too_many_in_words(over), status=429)
     except lifecycle.AlreadySettled as late:

@@ -26,6 +26,8 @@ STATEMENTS = 7
 
 SQLITE = [{"question": "Which database should we use?", "selectedOptions": ["SQLite"]}]
 DEFAULT = {"Which database should we use?": ["SQLite"]}
+# The tables on the page of a room in the admin.
+INLINES = ("memberships", "group_memberships", "keys")
 # A kind of prompt that this version does not have.
 SLIDER = [{"question": "How many replicas?", "kind": "slider", "from": 1, "to": 9}]
 
@@ -100,6 +102,22 @@ def test_no_verb_settles_a_question_with_newer_rules(
     with pytest.raises(lifecycle.NeedsNewerVersion):
         VERBS[verb](question, ana)
     assert state_of(question) == before
+
+
+def test_those_with_newer_rules_do_not_keep_the_others_open(ask: Callable[..., Question], ana: Any) -> None:
+    newer, *others = make_newer(ask()), ask(), ask()
+    assert lifecycle.withdraw_open(Question.objects.all(), ana) == len(others)
+    assert state_of(newer)[0] == "open"
+
+
+def test_a_room_with_a_question_of_newer_rules_is_archived(
+    ask: Callable[..., Question], ana: Any, room: Room
+) -> None:
+    newer, other = make_newer(ask()), ask()
+    lifecycle.archive_room(room, ana)
+    room.refresh_from_db()
+    assert room.archived_at
+    assert (state_of(newer)[0], state_of(other)[0]) == ("open", "withdrawn")
 
 
 def test_a_question_that_got_newer_rules_since_it_was_read_is_not_settled(
@@ -212,6 +230,18 @@ def test_the_settings_of_the_room_keep_the_newer_option(room: Room, ana: Any, br
     set_care_of_a_newer_version(room)
     reply = browser.post("/rooms/ops/manage/care", {"votes_needed": "2"})
     assert reply.status_code == 503
+    room.refresh_from_db()
+    assert room.care == {"veto": ["ana"]}
+
+
+def test_the_admin_keeps_the_newer_option_and_says_why(room: Room, admin_client: Client) -> None:
+    set_care_of_a_newer_version(room)
+    address = f"/admin/ask_bridge/room/{room.pk}/change/"
+    form = admin_client.get(address).context["adminform"].form
+    sent = {name: form[name].value() or "" for name in form.fields} | {"votes_needed": "2"}
+    counts = {f"{prefix}-{name}": "0" for prefix in INLINES for name in ("TOTAL_FORMS", "INITIAL_FORMS")}
+    reply = admin_client.post(address, {**sent, **counts})
+    assert "This needs a newer version of Ask Bridge" in reply.content.decode()
     room.refresh_from_db()
     assert room.care == {"veto": ["ana"]}
 
