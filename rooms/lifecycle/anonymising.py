@@ -22,7 +22,7 @@ from rooms.audit import Action, Actor, actor_of
 from rooms.contract import ids
 from rooms.db.transactions import alias, writing
 from rooms.lifecycle.actors import ALIAS_PREFIX, Person
-from rooms.lifecycle.revisions import announce, next_revision
+from rooms.lifecycle.revisions import announce, locked, next_revision
 from rooms.models import (
     AgentKey,
     Answer,
@@ -175,15 +175,19 @@ def anonymise_messages(identity: Identity) -> int:
     return count
 
 
-def anonymise_rooms(identity: Identity) -> list[Room]:
+def anonymise_rooms(identity: Identity, actor: Actor) -> list[Room]:
     """The rooms whose care names the person: their managers have to name another one."""
     changed = []
     for room in Room.objects.filter(care__isnull=False):
-        care = care_without(room.care, identity)
-        if care != room.care:
-            with writing():
+        if care_without(room.care, identity) == room.care:
+            continue
+        with writing():
+            current = Room.objects.using(alias()).select_for_update().get(pk=room.pk)
+            care = care_without(current.care, identity)
+            if care != current.care:
                 Room.objects.filter(pk=room.pk).update(care=care)
-            changed.append(room)
+                audit.record(Action.ROOM_CHANGED, current, actor, care=care)
+                changed.append(room)
     return changed
 
 
@@ -305,18 +309,19 @@ def _notes_without(choice: dict[str, Any], names: Collection[str], shown: str) -
 def anonymise_earlier_answers(identity: Identity) -> None:
     """What open cards show of earlier answers of this person, after those were anonymised."""
     for question in Question.objects.open().filter(memories__isnull=False).select_related("room"):
-        named = [memory for memory in question.memories or () if memory.get("person") in identity.names]
-        noted = [memory for memory in question.memories or () if memory.get("notes")]
-        if not named and not noted:
+        shown = question.memories or []
+        if not any(memory.get("person") in identity.names or memory.get("notes") for memory in shown):
             continue
-        ids_of = {memory["question_id"] for memory in (*named, *noted)}
-        now = Answer.objects.filter(question__in=ids_of).in_bulk(field_name="question_id")
-        left = [_memory_as_now(memory, now.get(memory["question_id"])) for memory in question.memories or ()]
-        if left != question.memories:
-            with writing():
-                revision = next_revision(question.room_id)
-                Question.objects.filter(pk=question.pk).update(memories=left, revision=revision)
-                announce(question.room_id, revision, question.pk)
+        with locked(question) as current:
+            # None once it is settled, or when the earlier questions were deleted.
+            memories = current.memories or []
+            earlier = {memory["question_id"] for memory in memories}
+            now = Answer.objects.filter(question__in=earlier).in_bulk(field_name="question_id")
+            left = [_memory_as_now(memory, now.get(memory["question_id"])) for memory in memories]
+            if left != memories:
+                revision = next_revision(current.room_id)
+                Question.objects.filter(pk=current.pk).update(memories=left, revision=revision)
+                announce(current.room_id, revision, current.pk)
 
 
 def _memory_as_now(memory: dict[str, Any], answer: Answer | None) -> dict[str, Any]:
