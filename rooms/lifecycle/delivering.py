@@ -33,7 +33,9 @@ def recall(question_id: str, memories: list[dict[str, Any]]) -> bool:
     """Store earlier answers to very similar questions with an open question; False if it is settled."""
     with writing():
         # With the lock no earlier question can be deleted between the check and the commit.
-        Room.objects.using(alias()).select_for_update().filter(questions=question_id).first()
+        # Without a join: MariaDB would lock the question as well, in another order than the other verbs.
+        room_ids = Question.objects.filter(pk=question_id).values_list("room_id", flat=True)
+        list(Room.objects.using(alias()).select_for_update().filter(pk__in=list(room_ids)).values_list("pk"))
         earlier = [memory.get("question_id") for memory in memories]
         existing = set(Question.objects.filter(pk__in=earlier).values_list("pk", flat=True))
         left = [memory for memory in memories if memory.get("question_id") in existing]

@@ -169,6 +169,7 @@ class GroupMembership(models.Model):
     def save(self, *args: Any, **options: Any) -> None:
         """Save in one transaction with the audit entry."""
         with transaction.atomic(using=options.get("using") or alias(), savepoint=False):
+            lock_rooms([self.room_id])
             super().save(*args, **options)
 
     @property
