@@ -4,7 +4,7 @@ A row that is deleted from the index is only marked as such, and its words stay.
 them; that goes in short steps, between which others write.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import connections
 
@@ -18,19 +18,30 @@ Action = AuditEntry.Action
 
 # What deletes or rewrites entries of the history.
 DELETING = (Action.OLD_REMOVED, Action.QUESTION_DELETED, Action.ROOM_DELETED, Action.PERSON_ANONYMISED)
-# Merging rewrites the whole index: seconds for a hundred thousand questions.
-ERASE_SECONDS = 6 * 3600
-# Twice that, so that no deletion is missed between two runs.
-LOOK_BACK = timedelta(seconds=2 * ERASE_SECONDS)
+# How often is looked whether something was deleted. A process that runs for less leaves it to the next one.
+LOOK_SECONDS = 600
+# At most so often: merging rewrites the whole index, which takes seconds for a hundred thousand questions.
+ERASE_EVERY = timedelta(hours=6)
+# A new process does not know what the last one erased, nor how long the site was stopped.
+LOOK_BACK = timedelta(days=7)
 # Pages of 4 KB per step: a few milliseconds.
 PAGES = 200
 
 
+# When this process last erased.
+_erased_at: datetime | None = None
+
+
 def erase_if_needed() -> None:
-    """Erase if something was deleted in the last hours."""
-    since = timezone.now() - LOOK_BACK
+    """Erase if something was deleted since this process last did, or in the days before it was started."""
+    global _erased_at
+    now = timezone.now()
+    if _erased_at and now - _erased_at < ERASE_EVERY:
+        return
+    since = _erased_at or now - LOOK_BACK
     if AuditEntry.objects.filter(at__gte=since, action__in=DELETING).exists():
         erase()
+        _erased_at = now
 
 
 def erase() -> None:

@@ -98,7 +98,7 @@ def remove_old(room: Room, before: datetime, limit: int = BATCH) -> Removed:
     if not _first_old(room, before, 1):
         return Removed()
     with writing():
-        Room.objects.using(alias()).select_for_update().get(pk=room.pk)
+        current = Room.objects.using(alias()).select_for_update().get(pk=room.pk)
         found = _first_old(room, before, limit)
         removed = Removed(len(found.questions), len(found.messages), len(found.notices))
         if not removed:  # another process was first
@@ -110,7 +110,8 @@ def remove_old(room: Room, before: datetime, limit: int = BATCH) -> Removed:
             "notifications": removed.notifications,
         }
         audit.record(Action.OLD_REMOVED, room, audit.SYSTEM, **details)
-        Room.objects.filter(pk=room.pk).update(removed_until=before)
+        # With more days than before it does not go back: what was removed is gone.
+        Room.objects.filter(pk=room.pk).update(removed_until=max(before, current.removed_until or before))
         _remove(room.pk, found)
     return removed
 

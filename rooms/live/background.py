@@ -46,7 +46,7 @@ DATABASE_DUTIES: list[tuple[float, Callable[[], Any]]] = [
     (3600, outbox.forget_old),
     # What a room no longer keeps goes within minutes, in rounds of at most a second.
     (60, retention.remove_old),
-    (erasing.ERASE_SECONDS, erasing.erase_if_needed),
+    (erasing.LOOK_SECONDS, erasing.erase_if_needed),
 ]
 
 

@@ -40,6 +40,12 @@ SQLITE = {"question": "Which database should we use?", "selectedOptions": ["SQLi
 WORD = "xylophonq"
 
 
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process erases at most every few hours; each test begins with a new one."""
+    monkeypatch.setattr(erasing, "_erased_at", None)
+
+
 def keep(room: Room, days: int | None) -> None:
     Room.objects.filter(pk=room.pk).update(keep_days=days)
 
@@ -163,6 +169,17 @@ def test_two_processes_remove_each_question_once(ask: Asking, ana: Any, room: Ro
 def test_the_site_removes_by_itself() -> None:
     works = [work for _, work in background.DATABASE_DUTIES]
     assert {retention.remove_old, erasing.erase_if_needed} <= set(works)
+
+
+def test_what_was_removed_stays_removed_when_the_room_keeps_more(ask: Asking, ana: Any, room: Room) -> None:
+    keep(room, 1)
+    age(9, *(answered(ask(), ana) for _ in range(2)))
+    writer.catch_up()
+    now = timezone.now()
+    lifecycle.remove_old(room, now - timedelta(days=1), limit=1)
+    lifecycle.remove_old(room, now - timedelta(days=5), limit=1)
+    room.refresh_from_db()
+    assert room.removed_until == now - timedelta(days=1)
 
 
 # ---- the audit and the figures ---------------------------------------------------------------------------
@@ -325,6 +342,24 @@ def test_a_deleted_question_leaves_no_copy_in_any_table(
     assert {"prompts", "choices", "votes", "context", "memories", "text"} <= kept_in
     delete(told, get_user_model().objects.create_superuser("root"))
     assert not Question.objects.filter(pk=told.pk).exists()
+    erasing.erase_if_needed()
+    assert places_of(WORD) == []
+
+
+def test_words_are_erased_by_the_next_process_and_then_every_few_hours(
+    told: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("the index of SQLite")
+    age(2, told)
+    writer.catch_up()
+    by_retention(told, None)
+    assert places_of(WORD) != []
+    # An hour after this process last erased, it waits; hours later it erases.
+    monkeypatch.setattr(erasing, "_erased_at", timezone.now() - timedelta(hours=1))
+    erasing.erase_if_needed()
+    assert places_of(WORD) != []
+    monkeypatch.setattr(erasing, "_erased_at", timezone.now() - erasing.ERASE_EVERY)
     erasing.erase_if_needed()
     assert places_of(WORD) == []
 
