@@ -187,6 +187,16 @@ def test_a_wrong_token_does_not_work(guest: Client, link: str, change: str) -> N
     assert not is_member("cleo")
 
 
+def test_the_log_of_a_link_that_does_not_work_has_no_token(
+    guest: Client, link: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    Invitation.objects.update(ends_at=timezone.now())
+    caplog.set_level("WARNING", "django.request")  # as in a portal with Django's own logging
+    guest.get(link)
+    assert "/join/" in caplog.text
+    assert link not in caplog.text
+
+
 def test_a_revoked_link_stops_and_its_members_stay(manager: Client, guest: Client) -> None:
     link = create(manager)
     guest.post(link)

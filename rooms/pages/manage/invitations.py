@@ -51,6 +51,8 @@ def _own_invitation(request: HttpRequest, room: Room) -> Invitation:
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """The page of a link: a button to join. Ended links and those that never existed look the same."""
+    # The log of a failed request must not have the token.
+    request.path = reverse("ask_bridge:join", args=("…",))
     try:
         invitation = lifecycle.invitation_of(token, request.user)
         if request.method == "POST":
@@ -59,7 +61,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         return _page(request, status=404)
     if not lifecycle.is_member(invitation.room, request.user):
         inviter = lifecycle.name_of(invitation.created_by) if invitation.created_by else ""
-        return _page(request, invitation=invitation, inviter=inviter)
+        return _page(request, token=token, invitation=invitation, inviter=inviter)
     if access.may_see(request.user, invitation.room):
         return redirect("ask_bridge:room", invitation.room.slug)
     return redirect("ask_bridge:inbox")  # the rules of a portal decide who sees the room
