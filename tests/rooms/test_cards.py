@@ -24,13 +24,20 @@ def test_a_message_is_rendered_once(room: Room) -> None:
 def test_a_message_that_changed_is_rendered_anew(room: Room, ana: Any) -> None:
     fields = {"sender": "Ana", "sender_type": "human", "content": "Hi", "position": 1}
     message = Message.objects.create(room=room, user=ana, **fields)
+    assert "Hi" in cards.render_message(message)
+    message.content = "Removed"
+    assert "Removed" in cards.render_message(message)
+
+
+def test_a_message_that_a_key_sent_for_a_person_says_so(room: Room, ana: Any, agent: Any) -> None:
+    fields = {"sender": "Ana", "sender_type": "human", "content": "Hi", "position": 1}
+    message = Message.objects.create(room=room, user=ana, **fields)
+    message.user = None  # the account was deleted, or the person anonymised
     assert "relayed by an agent" not in cards.render_message(message)
-    message.user = None
+    message.key = agent.key_row
     assert "relayed by an agent" in cards.render_message(message)
     with override("de"):
         assert "relayed by an agent" not in cards.render_message(message)
-    message.content = "Removed"
-    assert "Removed" in cards.render_message(message)
 
 
 def test_the_cache_keeps_no_question(question: Question) -> None:
