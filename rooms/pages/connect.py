@@ -176,7 +176,8 @@ def steps(request: HttpRequest, room: str) -> HttpResponse:
 def _key_to_follow(request: HttpRequest, room: Room) -> AgentKey | None:
     """The key that a manager names in the address, else the newest one that works."""
     keys = room.keys.usable().select_related("room")
-    named = keys.filter(lookup=request.GET.get("key", "")) if _may_manage(request, room) else keys.none()
+    lookup = request.GET.get("key", "").replace("\x00", "")
+    named = keys.filter(lookup=lookup) if _may_manage(request, room) else keys.none()
     return named.first() or keys.first()
 
 

@@ -109,6 +109,10 @@ def test_the_checklist_follows_the_newest_key_or_the_one_that_a_manager_names(
     assert "refactor-bot" in manager.get("/rooms/ops/connect/steps").content.decode()
 
 
+def test_no_key_has_a_name_with_a_zero_byte(manager: Client, agent: Any) -> None:
+    assert manager.get("/rooms/ops/connect/steps?key=%00").status_code == 200
+
+
 def test_a_key_of_another_room_is_not_followed(manager: Client, room: Room, foreign_agent: Any) -> None:
     shown = manager.get(f"/rooms/ops/connect/steps?key={foreign_agent.key_row.lookup}")
     assert foreign_agent.key_row.label not in shown.content.decode()
