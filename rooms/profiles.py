@@ -87,18 +87,20 @@ def _before_at(username: str) -> str:
 
 # ---- pictures --------------------------------------------------------------------------------------------
 
-SIGNER = Signer(salt="ask_bridge.avatar")
+
+def _signer() -> Signer:
+    return Signer(salt="ask_bridge.avatar")
 
 
 def avatar_token(user_id: Any) -> str:
     """Names a person in the address of their picture; only people whom a page shows have one."""
-    return SIGNER.sign(str(user_id)) if user_id is not None and profiles().has_avatars else ""
+    return _signer().sign(str(user_id)) if user_id is not None and profiles().has_avatars else ""
 
 
 def avatar_by_token(token: str) -> str | None:
     """The address of the picture, empty without one; None for a token that no page has made."""
     try:
-        user_id = SIGNER.unsign(token)
+        user_id = _signer().unsign(token)
     except BadSignature:
         return None
     user = get_user_model()._default_manager.filter(pk=user_id).first()

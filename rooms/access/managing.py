@@ -39,10 +39,12 @@ def managed_room(user: Person, slug: str, *, archived_too: bool = False) -> Room
 
 def archived_rooms(user: Person) -> list[Room]:
     """The archived rooms that this person manages and may restore."""
-    archived = _visible(user, Room.objects.exclude(archived_at=None))
-    if permissions().manages_by_membership and not getattr(user, "is_superuser", False):
+    archived = _visible(user, Room.objects.exclude(archived_at=None)).order_by("-archived_at")
+    if not permissions().manages_by_membership:
+        return [room for room in archived if may_manage(user, room)]
+    if not getattr(user, "is_superuser", False):
         archived = archived.filter(pk__in=membership.roles_of(user).manages)
-    return [room for room in archived.order_by("-archived_at") if may_manage(user, room)]
+    return list(archived)
 
 
 def _visible(user: Person, rooms: RoomQuerySet) -> RoomQuerySet:

@@ -49,6 +49,7 @@ class Migration(migrations.Migration):
             model_name="question",
             index=models.Index(
                 condition=models.Q(("settled_position__isnull", False)),
+                # Ascending until version 0.2: both serve the same queries, so existing sites keep theirs.
                 fields=["room", "-position"],
                 name="ask_bridge_q_timeline",
             ),

@@ -36,7 +36,7 @@ def _name_of(username: str) -> str:
     group = group_in(username)
     if group is not None:
         return gettext("the group %(name)s") % {"name": group}
-    return _names[username][1] if username in _names else username
+    return _names.get(username, (0.0, username))[1]
 
 
 def forget() -> None:
