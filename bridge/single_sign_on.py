@@ -138,7 +138,7 @@ def _confirmed_claims(request: HttpRequest) -> tuple[str, dict[str, Any]]:
         if told.get("sub") != claims["sub"]:
             raise ValueError("the userinfo is about another person than the ID token")
         claims = {**told, **claims}
-    return issuer, claims
+    return issuer.rstrip("/"), claims
 
 
 def _wanted(request: HttpRequest, address: str) -> str:
