@@ -128,6 +128,8 @@ def _confirmed_claims(request: HttpRequest) -> tuple[str, dict[str, Any]]:
     issuer = metadata.get("issuer", "")
     if issuer.rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
         raise ImproperlyConfigured(f"The provider at OIDC_ISSUER calls itself {issuer}: set that.")
+    # Authlib would keep those that it has read first, also when the provider has withdrawn them.
+    provider.fetch_jwk_set(force=True)
     token = provider.authorize_access_token(
         request,
         claims_options={

@@ -100,6 +100,14 @@ def test_a_token_that_does_not_hold_signs_nobody_in(
     assert reason in caplog.text
 
 
+def test_a_new_key_of_the_provider_replaces_the_old_one(provider: OpenIDProvider) -> None:
+    come_back(provider, "ana")
+    provider.end()
+    provider.start()
+    client, _ = come_back(provider, "ana")
+    assert is_signed_in(client)
+
+
 # ---- the session -----------------------------------------------------------------------------------------
 
 
