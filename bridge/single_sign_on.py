@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -117,7 +119,8 @@ def callback(request: HttpRequest) -> HttpResponse:
     wanted = _wanted(request, request.session.get(NEXT, ""))
     login(request, user, backend=BACKEND)
     request.session[BY_PROVIDER] = isinstance(methods := claims.get("amr"), list) and "mfa" in methods
-    request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
+    # A moment, not seconds, which would begin anew with each change of the session.
+    request.session.set_expiry(timezone.now() + timedelta(hours=settings.OIDC_SESSION_HOURS))
     return redirect(wanted)
 
 

@@ -111,6 +111,19 @@ def test_a_new_key_of_the_provider_replaces_the_old_one(provider: OpenIDProvider
 # ---- the session -----------------------------------------------------------------------------------------
 
 
+def test_it_ends_after_its_hours_however_often_it_is_used(provider: OpenIDProvider, settings: Any) -> None:
+    settings.OIDC_SESSION_HOURS = 3
+    client, _ = come_back(provider, "ana")
+    end = session_of(client).expire_date
+    assert abs(end - timezone.now() - timedelta(hours=3)) < timedelta(minutes=1)
+    session = client.session
+    session["used"] = True
+    session.save()
+    assert session_of(client).expire_date == end
+    Session.objects.update(expire_date=timezone.now())
+    assert not is_signed_in(client)
+
+
 @pytest.mark.parametrize("way", ["password", "link"])
 def test_one_that_was_begun_leaves_nothing_in_the_session_of_another_way(
     provider: OpenIDProvider, way: str
