@@ -57,8 +57,14 @@ def user_of(issuer: str, claims: Mapping[str, Any]) -> Any:
 
 
 def verified_email(claims: Mapping[str, Any]) -> str:
-    """The e-mail address, in lower case, if the provider says that it belongs to the person; else ""."""
-    is_verified = claims.get("email_verified") in (True, "true")  # some send a text
+    """The e-mail address, in lower case, if it belongs to the person; else "".
+
+    The provider has to say so, or the site to trust one that says nothing. A plain no counts in any case.
+    """
+    is_verified = claims.get("email_verified", settings.OIDC_TRUST_EMAILS) in (
+        True,
+        "true",
+    )  # some send a text
     return str(claims.get("email", "")).lower() if is_verified else ""
 
 

@@ -85,6 +85,7 @@ OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
 OIDC_NAME = env.text("OIDC_NAME")
 OIDC_SCOPES = env.text("OIDC_SCOPES", "openid profile email")
 OIDC_EMAIL_DOMAINS = env.comma_list("OIDC_EMAIL_DOMAINS")
+OIDC_TRUST_EMAILS = env.flag("OIDC_TRUST_EMAILS")
 OIDC_NEW_USERS = env.one_of("OIDC_NEW_USERS", ["create", "refuse"])
 OIDC_SESSION_HOURS = env.hours("OIDC_SESSION_HOURS", 24)
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):

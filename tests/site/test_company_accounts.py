@@ -126,6 +126,33 @@ def test_an_address_that_is_not_confirmed_links_nobody(db: None, is_verified: An
     assert user.email == ""
 
 
+@pytest.mark.parametrize(
+    ("told", "is_trusted"),
+    [
+        ({}, True),
+        ({"email_verified": True}, True),
+        ({"email_verified": False}, False),
+        ({"email_verified": None}, False),
+    ],
+    ids=str,
+)
+def test_a_site_can_trust_a_provider_that_does_not_say_what_is_confirmed(
+    db: None, settings: Any, told: dict[str, Any], is_trusted: bool
+) -> None:
+    settings.OIDC_EMAIL_DOMAINS = ["example.org"]
+    ana = users().create_user("ana", email="ana@example.org")
+    silent = {"sub": "7", "email": "ana@example.org", **told}
+    if not told:
+        with pytest.raises(Refused, match="domain"):
+            user_of(ISSUER, silent)
+    settings.OIDC_TRUST_EMAILS = True
+    if is_trusted:
+        assert user_of(ISSUER, silent) == ana
+    else:
+        with pytest.raises(Refused, match="domain"):
+            user_of(ISSUER, silent)
+
+
 def test_two_users_with_the_address_are_not_guessed_at(db: None) -> None:
     for name in ("ana", "admin"):
         users().create_user(name, email="ana@example.org")
