@@ -64,6 +64,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
         environment = clean_environment(data) | {
             **provider.variables,
             "EMAIL_URL": mails.url,
+            "PASSWORD_RESET": "1",
             "SESSION_LIST": "1",
             "TWO_FACTOR": "optional",
         }
