@@ -1,19 +1,31 @@
 """Which user signs in: finds, links or creates the user of an account at the OpenID provider."""
 
+import logging
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from bridge.models import CompanyAccount
+
+logger = logging.getLogger(__name__)
 
 # What Django's user names may have, beside letters and digits.
 NOT_IN_USERNAMES = re.compile(r"[^\w.@+-]")
 # Of the 150 characters that Django allows, with room for a number.
 LONGEST_USERNAME = 145
+# The second finds what another request has just stored: the same person, or a new one with the same name.
+ATTEMPTS = 2
+# In the log, for operators.
+REASONS = {
+    "taken": "the user with this e-mail address signs in with another account",
+    "admin": "an e-mail address alone makes nobody an admin",
+}
 
 
 class Refused(Exception):
@@ -30,20 +42,29 @@ def user_of(issuer: str, claims: Mapping[str, Any]) -> Any:
     domains = {domain.lower() for domain in settings.OIDC_EMAIL_DOMAINS}
     if domains and email.rpartition("@")[2] not in domains:
         raise Refused("domain")
-    try:
-        with transaction.atomic():
-            user = _linked(issuer, claims["sub"]) or _link(issuer, claims, email)
-    except IntegrityError:  # the same person signs in twice at once, for the first time
-        user = _linked(issuer, claims["sub"])
-    if user is None or not user.is_active:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                user = _linked(issuer, claims["sub"]) or _link(issuer, claims, email)
+            break
+        except IntegrityError:
+            if attempt == ATTEMPTS:
+                raise
+    if not user.is_active:
         raise Refused("inactive")
     _update(user, claims, email)
     return user
 
 
 def verified_email(claims: Mapping[str, Any]) -> str:
-    """The e-mail address, in lower case, if the provider says that it belongs to the person; else ""."""
-    is_verified = claims.get("email_verified") in (True, "true")  # some send a text
+    """The e-mail address, in lower case, if it belongs to the person; else "".
+
+    The provider has to say so, or the site to trust one that says nothing. A plain no counts in any case.
+    """
+    is_verified = claims.get("email_verified", settings.OIDC_TRUST_EMAILS) in (
+        True,
+        "true",
+    )  # some send a text
     return str(claims.get("email", "")).lower() if is_verified else ""
 
 
@@ -55,9 +76,11 @@ def _linked(issuer: str, subject: str) -> Any:
 def _link(issuer: str, claims: Mapping[str, Any], email: str) -> Any:
     """At the first time: the one user with this address, else a new user."""
     users = get_user_model()._default_manager
-    same = list(users.filter(email__iexact=email)[:2]) if email else []
+    same = list(users.filter(email__iexact=email).values_list("pk", flat=True)[:2]) if email else []
     if len(same) == 1:
-        user = same[0]
+        # Locked: of two accounts with this address, which come at once, only one is linked.
+        user = users.select_for_update().get(pk=same[0])
+        _check_may_link(user, issuer, claims["sub"])
     elif settings.OIDC_NEW_USERS == "refuse":
         raise Refused("unknown")
     else:
@@ -65,6 +88,28 @@ def _link(issuer: str, claims: Mapping[str, Any], email: str) -> Any:
         user = users.create_user(username=_free_username(claims, email), email=email)
     CompanyAccount.objects.create(user=user, issuer=issuer, subject=claims["sub"])
     return user
+
+
+def _check_may_link(user: Any, issuer: str, subject: str) -> None:
+    """Refuse where an address proves too little: for an admin, or if it may be another person's by now."""
+    if not user.is_active:
+        raise Refused("inactive")
+    if CompanyAccount.objects.filter(user=user, issuer=issuer).exists():
+        why = "taken"
+    elif user.is_staff or user.is_superuser:
+        why = "admin"
+    else:
+        return
+    command = shlex.join(["manage.py", "link_company_account", user.get_username(), subject])
+    logger.warning("Single sign-on refused: %s. If it is the same person, run %r", REASONS[why], command)
+    raise Refused(why)
+
+
+def link_instead(user: Any, issuer: str, subject: str) -> None:
+    """Let this account sign in as the user, and no other account of the issuer."""
+    with transaction.atomic():
+        CompanyAccount.objects.filter(Q(user=user) | Q(subject=subject), issuer=issuer).delete()
+        CompanyAccount.objects.create(user=user, issuer=issuer, subject=subject)
 
 
 def _free_username(claims: Mapping[str, Any], email: str) -> str:

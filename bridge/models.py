@@ -84,17 +84,10 @@ class Authenticator(Device):
         constraints = [models.UniqueConstraint(fields=["user"], name="bridge_one_authenticator")]
 
     @classmethod
-    def begin(cls, user: Any) -> "Authenticator":
-        """The authenticator that this person is setting up. It does not count until it is confirmed."""
-        found, _ = cls.objects.get_or_create(
-            user=user,
-            defaults={
-                "name": "app",
-                "confirmed": False,
-                "secret": encrypt(PURPOSE_SECRET, secrets.token_bytes(SECRET_BYTES).hex()),
-            },
-        )
-        return found
+    def begin(cls, user: Any, secret: str | None = None) -> "Authenticator":
+        """One with a new secret, or with that of its setup page. It is stored when it is confirmed."""
+        secret = secret or encrypt(PURPOSE_SECRET, secrets.token_bytes(SECRET_BYTES).hex())
+        return cls(user=user, name="app", secret=secret)
 
     @property
     def _key(self) -> bytes:
@@ -125,7 +118,10 @@ class Authenticator(Device):
         totp.time = time.time()
         if not totp.verify(int(typed), TOLERANCE_STEPS, self.last_step + 1):
             return False
-        step = totp.t()
+        self.last_step = step = totp.t()
+        self.secret = secret
+        if self._state.adding:  # it is being set up
+            return True
         unused = Authenticator.objects.filter(pk=self.pk, last_step__lt=step)
         return unused.update(last_step=step, secret=secret) == 1
 
@@ -151,10 +147,12 @@ class Authenticator(Device):
         return [f"{code[:5]}-{code[5:]}" for code in codes]
 
     def confirm(self) -> list[str]:
-        """From now on sign-ins need it; the recovery codes."""
-        self.confirmed, self.added_at = True, timezone.now()
-        self.save(update_fields=["confirmed", "added_at"])
-        return self.new_recovery_codes()
+        """Store it: from now on sign-ins need it; the recovery codes."""
+        with transaction.atomic():
+            # Earlier versions stored it before; and the one of another browser is not replaced.
+            Authenticator.objects.filter(user=self.user, confirmed=False).delete()
+            self.save(force_insert=True)
+            return self.new_recovery_codes()
 
     @classmethod
     def of(cls, user: Any) -> "Authenticator | None":

@@ -1,4 +1,4 @@
-"""The list of a person's own sessions, and the end of one or all others.
+"""The list of a person's own sessions, and the end of one, of all others, or of all.
 
 A middleware notes the device of each session and when it was seen. A session that is ended here is gone from
 the database: its next request is signed out, and its open streams end with the next check of their access.
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, logout
 from django.contrib.auth.decorators import login_required
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError, IntegrityError
@@ -77,10 +77,14 @@ def note(session_key: str, user: Any, user_agent: str) -> None:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def own_sessions(request: HttpRequest) -> HttpResponse:
-    """Show the own sessions; end one of them, or all but this one."""
+    """Show the own sessions; end one of them, all but this one, or all."""
     if request.method == "POST":
+        if "all" in request.POST:
+            end_sessions(request.user)
+            logout(request)
+            return redirect("login")
         if "others" in request.POST:
-            end_other_sessions(request.user, request.session.session_key)
+            end_sessions(request.user, but=request.session.session_key)
         elif request.POST.get("end", "").isdecimal():
             _end(_listed(request.user).filter(pk=request.POST["end"]).values_list("session", flat=True))
         return redirect("own_sessions")
@@ -90,13 +94,13 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
     return render(request, "own_sessions.html", {"sessions": sessions, "here": here})
 
 
-def end_other_sessions(user: Any, kept: str | None) -> None:
-    """End all sessions of this person but one, also those that were never noted."""
-    _end(UserSession.objects.filter(user=user).exclude(session=kept).values_list("session", flat=True))
+def end_sessions(user: Any, but: str | None = None) -> None:
+    """End all sessions of this person, or all but one; also those that were never noted."""
+    _end(UserSession.objects.filter(user=user).exclude(session=but).values_list("session", flat=True))
     unknown = Session.objects.filter(
         ~Exists(UserSession.objects.filter(session=OuterRef("pk"))), expire_date__gt=timezone.now()
     )
-    found = unknown.exclude(pk=kept).iterator(BATCH_SIZE)
+    found = unknown.exclude(pk=but).iterator(BATCH_SIZE)
     _end([one.pk for one in found if one.get_decoded().get(SESSION_KEY) == str(user.pk)])
 
 

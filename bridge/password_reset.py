@@ -1,7 +1,7 @@
-"""Views for a new password by e-mail, for people who have forgotten theirs. They exist only with EMAIL_URL.
+"""Views for a new password by e-mail, for people who have forgotten theirs.
 
-The reply never tells whether an account exists: it is the same, and comes as fast, because the mail is sent
-after it.
+They exist only with PASSWORD_RESET. The reply never tells whether an account exists: it is the same, and
+comes as fast, because the mail is sent after it.
 """
 
 import logging

@@ -12,6 +12,7 @@ import django_otp
 import segno
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,6 +28,8 @@ from bridge.models import Authenticator
 
 # Key in a session whose sign-in the provider has protected with several factors.
 BY_PROVIDER = "bridge.second_factor_by_provider"
+# Key in the session: the encrypted secret of the app that the person is setting up.
+SECRET = "bridge.second_factor_secret"  # noqa: S105 (a name)
 # URL names that a session without its second factor may use: to complete it, to sign in as another person, to
 # leave, and what needs no sign-in at all.
 OPEN = frozenset(
@@ -98,7 +101,9 @@ def setup(request: HttpRequest) -> HttpResponse:
 
 
 def _set_up(request: HttpRequest) -> HttpResponse:
-    authenticator = Authenticator.begin(request.user)
+    # Of this session: who knew the password before may have seen the secret of another one.
+    authenticator = Authenticator.begin(request.user, request.session.get(SECRET))
+    request.session[SECRET] = authenticator.secret
     wrong = request.method == "POST" and not _is_right(request, authenticator, recovery=False)
     if request.method != "POST" or wrong:
         site = _site_name()
@@ -111,7 +116,11 @@ def _set_up(request: HttpRequest) -> HttpResponse:
             "is_required": settings.TWO_FACTOR == "required",
         }
         return render(request, "second_factor_setup.html", context, status=422 if wrong else 200)
-    codes = authenticator.confirm()
+    try:
+        codes = authenticator.confirm()
+    except IntegrityError:
+        return redirect("second_factor_setup")  # another browser was faster
+    del request.session[SECRET]
     _complete(request, authenticator)
     return render(request, "second_factor_codes.html", {"codes": codes, "next": _next(request)})
 

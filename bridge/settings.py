@@ -75,7 +75,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 # Each of these is off until its variable is set; docs/sign-in.md describes them. Links of a password reset
 # work for as long as slow mail takes: they open an account.
-PASSWORD_RESET = bool(env.text("EMAIL_URL"))
+PASSWORD_RESET = env.flag("PASSWORD_RESET")
 PASSWORD_RESET_TIMEOUT = 2 * 3600
 SESSION_LIST = env.flag("SESSION_LIST")
 TWO_FACTOR = env.one_of("TWO_FACTOR", ["off", "optional", "required"])
@@ -85,8 +85,11 @@ OIDC_CLIENT_SECRET = env.text("OIDC_CLIENT_SECRET")
 OIDC_NAME = env.text("OIDC_NAME")
 OIDC_SCOPES = env.text("OIDC_SCOPES", "openid profile email")
 OIDC_EMAIL_DOMAINS = env.comma_list("OIDC_EMAIL_DOMAINS")
+OIDC_TRUST_EMAILS = env.flag("OIDC_TRUST_EMAILS")
 OIDC_NEW_USERS = env.one_of("OIDC_NEW_USERS", ["create", "refuse"])
 OIDC_SESSION_HOURS = env.hours("OIDC_SESSION_HOURS", 24)
+if PASSWORD_RESET and not env.text("EMAIL_URL"):
+    raise ImproperlyConfigured("PASSWORD_RESET=1 needs EMAIL_URL, the mail server that sends the links.")
 if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
     raise ImproperlyConfigured(
         "OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: the provider shows both where the site is "

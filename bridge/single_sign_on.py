@@ -7,15 +7,19 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login
+from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ImproperlyConfigured
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -26,8 +30,11 @@ from bridge.signin_link import BACKEND
 
 logger = logging.getLogger(__name__)
 
-# Key in the session: where the person wanted to go.
+# Key in the session of a sign-in that has begun: where the person wanted to go.
 NEXT = "bridge.single_sign_on_next"
+# Of the client at Authlib, which begins the names of its keys in the session with it.
+CLIENT = "company"
+STATE_PREFIX = f"_state_{CLIENT}_"
 # Of a sign-in that nobody completes: its session has no use afterwards.
 UNFINISHED_SECONDS = 15 * 60
 # Of each request to the provider. A thread of the site waits for it.
@@ -44,7 +51,7 @@ def _provider() -> Any:
     from authlib.integrations.django_client import OAuth  # only sites with single sign-on pay for the import
 
     return OAuth().register(
-        "company",
+        CLIENT,
         client_id=settings.OIDC_CLIENT_ID,
         client_secret=settings.OIDC_CLIENT_SECRET,
         server_metadata_url=f"{settings.OIDC_ISSUER.rstrip('/')}{DISCOVERY}",
@@ -109,10 +116,11 @@ def callback(request: HttpRequest) -> HttpResponse:
         user = user_of(issuer, claims)
     except Refused as refused:
         return _refused(request, refused.why)
-    wanted = _wanted(request, request.session.pop(NEXT, ""))
+    wanted = _wanted(request, request.session.get(NEXT, ""))
     login(request, user, backend=BACKEND)
     request.session[BY_PROVIDER] = isinstance(methods := claims.get("amr"), list) and "mfa" in methods
-    request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
+    # A moment, not seconds, which would begin anew with each change of the session.
+    request.session.set_expiry(timezone.now() + timedelta(hours=settings.OIDC_SESSION_HOURS))
     return redirect(wanted)
 
 
@@ -123,6 +131,8 @@ def _confirmed_claims(request: HttpRequest) -> tuple[str, dict[str, Any]]:
     issuer = metadata.get("issuer", "")
     if issuer.rstrip("/") != settings.OIDC_ISSUER.rstrip("/"):
         raise ImproperlyConfigured(f"The provider at OIDC_ISSUER calls itself {issuer}: set that.")
+    # Authlib would keep those that it has read first, also when the provider has withdrawn them.
+    provider.fetch_jwk_set(force=True)
     token = provider.authorize_access_token(
         request,
         claims_options={
@@ -138,7 +148,18 @@ def _confirmed_claims(request: HttpRequest) -> tuple[str, dict[str, Any]]:
         if told.get("sub") != claims["sub"]:
             raise ValueError("the userinfo is about another person than the ID token")
         claims = {**told, **claims}
-    return issuer, claims
+    return issuer.rstrip("/"), claims
+
+
+@receiver(user_logged_in)
+def _forget_begun(request: HttpRequest, **signal: Any) -> None:
+    """Forget a sign-in that has begun: it is complete or refused, or the person has signed in another way."""
+    session = request.session
+    if session.pop(NEXT, None) is None:
+        return  # the limit of time, if there is one, is that of a complete sign-in
+    session.set_expiry(None)
+    for key in filter(lambda name: name.startswith(STATE_PREFIX), list(session.keys())):
+        del session[key]
 
 
 def _wanted(request: HttpRequest, address: str) -> str:
@@ -148,10 +169,12 @@ def _wanted(request: HttpRequest, address: str) -> str:
 
 
 def _refused(request: HttpRequest, why: str) -> HttpResponse:
+    _forget_begun(request)
     return render(request, "single_sign_on_refused.html", {"why": why}, status=403)
 
 
 def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """The provider cannot be reached or says what does not hold: the page says so, the log has the reason."""
+    _forget_begun(request)
     logger.error("Single sign-on with %s failed: %s: %s", settings.OIDC_ISSUER, type(error).__name__, error)
     return render(request, "single_sign_on_refused.html", {"why": "failed"}, status=502)

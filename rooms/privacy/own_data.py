@@ -11,8 +11,10 @@ from django.contrib.sessions.backends import db
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q
 
+from rooms import audit
 from rooms.db import timezone
 from rooms.lifecycle import name_of
+from rooms.lifecycle.anonymising import MEMBER_ACTIONS
 from rooms.models import (
     AgentKey,
     Answer,
@@ -29,6 +31,7 @@ from rooms.models import (
     Question,
     Webhook,
 )
+from rooms.privacy.usernames import named, periods_of
 from rooms.signals import exporting_person
 
 # For times: ISO 8601.
@@ -122,8 +125,8 @@ def _votes(user_id: Any) -> Iterator[Row]:
 
 def _closed(user: AbstractBaseUser) -> list[Row]:
     """Questions that they withdrew or closed."""
-    closed = Question.objects.filter(ended__by__username=str(user.get_username())).order_by("pk")
-    return _rows(closed, "id", "room__slug", "ended", "settled_at")
+    by_them = named("ended__by__username", "settled_at", periods_of(user))
+    return _rows(Question.objects.filter(by_them).order_by("pk"), "id", "room__slug", "ended", "settled_at")
 
 
 def _preferences(user_id: Any) -> Row | None:
@@ -149,8 +152,15 @@ def _sessions(user: AbstractBaseUser) -> Iterator[Row]:
 
 
 def _audit(user: AbstractBaseUser) -> list[Row]:
-    name = str(user.get_username())
-    by_them = Q(actor_type=AuditEntry.ActorType.PERSON, actor=name)
-    about_them = Q(details__person=name) | Q(details__user=name)
-    entries = AuditEntry.objects.filter(by_them | about_them).order_by("pk")
+    """Entries by them and about them: by ids where there are any, else by their names at the time."""
+    user_id: Any = user.pk
+    periods = periods_of(user)
+    own = Answer.objects.filter(user=user_id)
+    others = Answer.objects.filter(username__in={each.name for each in periods}).exclude(user=user_id)
+    about_them = Q(action__in=MEMBER_ACTIONS, subject=str(user_id))
+    answered = Q(action__in=audit.SETTLING, subject__in=own.values("question"))
+    answered_by_others = Q(action__in=audit.SETTLING, subject__in=others.values("question"))
+    by_them = Q(actor_type=AuditEntry.ActorType.PERSON) & named("actor", "at", periods)
+    by_name = (by_them | named("details__person", "at", periods)) & ~answered_by_others
+    entries = AuditEntry.objects.filter(about_them | answered | by_name).order_by("pk")
     return _rows(entries, "id", "at", "room", "action", "actor", "subject", "details")

@@ -10,7 +10,7 @@ from tests.harness.repeats import PROCESS_FIXTURES, PROCESS_FOLDERS
 # The fixture that all browser tests depend on, in whatever folder they are.
 BROWSER_FIXTURE = "chromium"
 # Tests that start processes with helpers of their own instead of a fixture.
-PROCESS_FILES = frozenset({"test_bench.py", "test_repeats.py"})
+PROCESS_FILES = frozenset({"test_bench.py", "test_openid_provider.py", "test_repeats.py"})
 # Of tests/rooms: what depends on the database most. `make test` runs these on MariaDB as well; they also pass
 # there with all others.
 MARIADB_FILES = frozenset(

@@ -1,4 +1,4 @@
-"""An OpenID provider on this machine: the package oidc-provider-mock, as a process."""
+"""An OpenID provider on this machine: the package oidc-provider-mock, as a process (`openid_process.py`)."""
 
 import json
 import subprocess
@@ -18,8 +18,12 @@ class OpenIDProvider:
 
     def __init__(self) -> None:
         self.port = free_port()
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also again: it then has a new key and knows nobody."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "oidc_provider_mock", "--port", str(self.port), "--require-nonce", "true"],
+            [sys.executable, "-m", "tests.harness.openid_process", str(self.port)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -14,6 +14,7 @@ from django.test import Client
 
 from rooms import lifecycle
 from rooms.models import Answer, Membership, NoticeRule, Preferences, PushSubscription, Question, Room
+from rooms.privacy.own_data import data_of
 from rooms.signals import exporting_person
 
 Asking = Callable[..., Question]
@@ -68,6 +69,76 @@ def test_neither_secrets_nor_what_others_did_are_in_it(done: Question) -> None:
     text = json.dumps(exported("ana"))
     assert "s3cret" not in text
     assert "Ben" not in text
+
+
+def test_a_new_account_with_the_name_of_a_deleted_one_gets_nothing_of_it(
+    done: Question, ask: Asking, room: Room, ana: Any
+) -> None:
+    ana.delete()
+    new = get_user_model().objects.create_user("ana")
+    Membership.objects.create(room=room, user=new)
+    data = exported("ana")
+    assert [entry["action"] for entry in data["audit"]] == ["member_added"]
+    assert data["closed_questions"] == []
+    lifecycle.withdraw(ask(), by=new)
+    data = exported("ana")
+    assert [entry["action"] for entry in data["audit"]] == ["member_added", "withdrawn"]
+    assert len(data["closed_questions"]) == 1
+
+
+def test_a_user_model_without_a_date_still_tells_people_apart_by_their_ids(
+    done: Question, room: Room, ana: Any
+) -> None:
+    ana.delete()
+    new = get_user_model().objects.create_user("ana")
+    Membership.objects.create(room=room, user=new)
+    new.date_joined = None
+    actions = [entry["action"] for entry in data_of(new)["audit"]]
+    assert "answered" not in actions
+    assert actions.count("member_added") == 1
+
+
+def rename(user: Any, username: str) -> None:
+    user.username = username
+    user.save()
+
+
+def test_a_renamed_person_keeps_what_they_did_under_the_name_before(
+    done: Question, ask: Asking, ana: Any
+) -> None:
+    before = exported("ana")
+    rename(ana, "anastasia")
+    lifecycle.withdraw(ask(), by=ana)
+    after = exported("anastasia")
+    assert {entry["id"] for entry in before["audit"]} < {entry["id"] for entry in after["audit"]}
+    assert {row["id"] for row in before["closed_questions"]} < {
+        row["id"] for row in after["closed_questions"]
+    }
+
+
+def test_who_gets_the_name_of_a_renamed_person_gets_nothing_else(
+    done: Question, ask: Asking, room: Room, ana: Any
+) -> None:
+    rename(ana, "anastasia")
+    new = get_user_model().objects.create_user("ana")
+    lifecycle.withdraw(theirs := ask(), by=new)
+    lifecycle.answer(ask(), [SQLITE], via=Answer.Via.WEB, user=ana)
+    assert [entry["subject"] for entry in exported("ana")["audit"]] == [theirs.pk]
+    told = exported("anastasia")
+    assert theirs.pk not in {entry["subject"] for entry in told["audit"]}
+    assert theirs.pk not in {row["id"] for row in told["closed_questions"]}
+
+
+def test_who_takes_the_name_of_a_deleted_person_gets_nothing_of_them(
+    done: Question, ask: Asking, ana: Any, ben: Any
+) -> None:
+    """Ben's account is older than what Ana did."""
+    ana.delete()
+    lifecycle.answer(ask(), [SQLITE], via=Answer.Via.WEB, user=ben)
+    rename(ben, "ana")
+    told = exported("ana")
+    assert "invitation_created" not in {entry["action"] for entry in told["audit"]}
+    assert told["closed_questions"] == []
 
 
 def test_the_settings_page_offers_the_same_as_a_file(done: Question, browser: Client) -> None:

@@ -1,13 +1,17 @@
 """Which user signs in with an account of the organisation: linked, found by address, or new."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db.models.signals import pre_save
+from django.template.loader import render_to_string
 from django.test import Client
 
 from bridge import env
-from bridge.company_accounts import Refused, user_of
+from bridge.company_accounts import Refused, link_instead, user_of
 from bridge.models import CompanyAccount
 
 ISSUER = "https://login.example.org"
@@ -51,12 +55,102 @@ def test_a_user_with_the_same_confirmed_address_is_linked(db: None) -> None:
     assert CompanyAccount.objects.get().user == ana
 
 
+def test_an_address_that_was_given_to_another_person_signs_in_nobody_else(
+    db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    user_of(ISSUER, claims())
+    with pytest.raises(Refused, match="taken"):
+        user_of(ISSUER, claims(sub="8; rm"))
+    assert CompanyAccount.objects.count() == 1
+    assert "link_company_account ana '8; rm'" in caplog.text
+    assert user_of("https://other.example.org", claims(sub="8")).username == "ana", "another provider"
+
+
+@pytest.mark.parametrize("rights", [{"is_staff": True}, {"is_superuser": True}])
+def test_an_address_alone_makes_nobody_an_admin(db: None, rights: dict[str, bool]) -> None:
+    admin = users().create_user("ana", email="ana@example.org", password="x", **rights)
+    with pytest.raises(Refused, match="admin"):
+        user_of(ISSUER, claims())
+    assert not CompanyAccount.objects.exists()
+    link_instead(admin, ISSUER, "7")
+    assert user_of(ISSUER, claims()) == admin
+
+
+def test_a_deactivated_user_is_not_linked(db: None) -> None:
+    users().create_user("ana", email="ana@example.org", is_active=False)
+    with pytest.raises(Refused, match="inactive"):
+        user_of(ISSUER, claims())
+    assert not CompanyAccount.objects.exists()
+
+
+def test_an_operator_links_an_account_instead_of_the_one_before(db: None, settings: Any) -> None:
+    settings.OIDC_ISSUER = f"{ISSUER}/"
+    ana = user_of(ISSUER, claims())
+    call_command("link_company_account", "ana", "8", stdout=StringIO())
+    assert user_of(ISSUER, claims(sub="8")) == ana
+    with pytest.raises(Refused, match="taken"):
+        user_of(ISSUER, claims())
+    with pytest.raises(CommandError, match="no user"):
+        call_command("link_company_account", "nobody", "8")
+    settings.OIDC_ISSUER = ""
+    with pytest.raises(CommandError, match="no single sign-on"):
+        call_command("link_company_account", "ana", "8")
+
+
+@pytest.mark.parametrize("why", ["taken", "admin", "inactive", "unknown", "domain", "stale", "cancelled"])
+def test_every_refusal_has_an_explanation_of_its_own(why: str) -> None:
+    pages = {
+        other: render_to_string("single_sign_on_refused.html", {"why": other})
+        for other in ("taken", "admin", "inactive", "unknown", "domain", "stale", "cancelled", "failed")
+    }
+    assert [other for other, page in pages.items() if page == pages[why]] == [why]
+
+
+def test_a_name_that_another_new_person_takes_at_the_same_moment_is_no_obstacle(db: None) -> None:
+    """The other one's user appears after the free name was chosen and before it is stored."""
+
+    def come_first(instance: Any, **signal: Any) -> None:
+        pre_save.disconnect(come_first, sender=get_user_model())
+        users().create_user(instance.username)  # and again none, with what it interrupts
+
+    pre_save.connect(come_first, sender=get_user_model())
+    assert user_of(ISSUER, claims()).username.startswith("ana")
+    assert CompanyAccount.objects.count() == 1
+
+
 @pytest.mark.parametrize("is_verified", [False, None, "false"])
 def test_an_address_that_is_not_confirmed_links_nobody(db: None, is_verified: Any) -> None:
     ana = users().create_user("ana", email="ana@example.org", password="x")
     user = user_of(ISSUER, claims(email_verified=is_verified))
     assert user != ana
     assert user.email == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "is_trusted"),
+    [
+        ({}, True),
+        ({"email_verified": True}, True),
+        ({"email_verified": False}, False),
+        ({"email_verified": None}, False),
+    ],
+    ids=str,
+)
+def test_a_site_can_trust_a_provider_that_does_not_say_what_is_confirmed(
+    db: None, settings: Any, told: dict[str, Any], is_trusted: bool
+) -> None:
+    settings.OIDC_EMAIL_DOMAINS = ["example.org"]
+    ana = users().create_user("ana", email="ana@example.org")
+    silent = {"sub": "7", "email": "ana@example.org", **told}
+    if not told:
+        with pytest.raises(Refused, match="domain"):
+            user_of(ISSUER, silent)
+    settings.OIDC_TRUST_EMAILS = True
+    if is_trusted:
+        assert user_of(ISSUER, silent) == ana
+    else:
+        with pytest.raises(Refused, match="domain"):
+            user_of(ISSUER, silent)
 
 
 def test_two_users_with_the_address_are_not_guessed_at(db: None) -> None:

@@ -56,7 +56,7 @@ def test_the_list_has_each_device_with_this_one_first(ana: Any) -> None:
     page = here.get("/sessions/").content.decode()
     assert listed(here) == ["Firefox on Linux", "Safari on iPhone"]
     assert page.count("this browser") == 1
-    assert "last seen" in page
+    assert "Last seen" in page
     assert listed(phone) == ["Safari on iPhone", "Firefox on Linux"]
 
 
@@ -77,6 +77,21 @@ def test_signing_out_everywhere_else_ends_all_but_this_session(ana: Any) -> None
     assert not any(is_signed_in(client) for client in others)
     # What open streams ask every ten seconds.
     assert not any(access.user_of_session(key).is_authenticated for key in keys)
+
+
+def test_signing_out_everywhere_ends_this_session_as_well(ana: Any, settings: Any) -> None:
+    with_list = settings.MIDDLEWARE
+    settings.MIDDLEWARE = with_list[:-1]
+    never_noted = signed_in()
+    settings.MIDDLEWARE = with_list
+    get_user_model().objects.create_user("ben", password=PASSWORD)
+    here, phone, ben = signed_in(), signed_in(IPHONE), signed_in(username="ben")
+    key = here.cookies["sessionid"].value
+    assert 'name="all"' in here.get("/sessions/").content.decode()
+    assert here.post("/sessions/", {"all": "1"})["Location"] == "/login/"
+    assert not any(map(is_signed_in, (here, phone, never_noted)))
+    assert not access.user_of_session(key).is_authenticated
+    assert is_signed_in(ben)
 
 
 def test_it_ends_sessions_that_were_never_noted_as_well(ana: Any, settings: Any) -> None:

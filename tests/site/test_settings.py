@@ -37,6 +37,7 @@ WRONG = {
     "networks in words": {"WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8, ours"},
     "networks for push in words": {"PUSH_ALLOWED_NETWORKS": "ours"},
     "data folder below a file": {"DATA_DIR": str(ROOT / "manage.py" / "data")},
+    "new passwords without a mail server": {"PASSWORD_RESET": "1"},
     "a provider without TLS": {"OIDC_ISSUER": "http://ana:hunter2@login.example.org"},
     "a provider without a client": {"OIDC_ISSUER": "https://login.example.org"},
 }
@@ -173,3 +174,10 @@ print(s.EMAIL_BACKEND.split(".")[-2], s.DEFAULT_FROM_EMAIL, s.ASK_BRIDGE["ORIGIN
 def test_one_address_says_how_mails_go_out(manage: Manage, given: dict[str, str], shown: list[str]) -> None:
     done = manage("shell", "-v0", "-c", SHOW_MAIL, **given)
     assert done.stdout.splitlines() == shown
+
+
+def test_a_mail_server_for_notifications_does_not_turn_on_new_passwords_by_mail(manage: Manage) -> None:
+    show = "from django.conf import settings; print(settings.PASSWORD_RESET)"
+    mail = {"EMAIL_URL": "smtp://mail.example.org"}
+    assert manage("shell", "-v0", "-c", show, **mail).stdout.strip() == "False"
+    assert manage("shell", "-v0", "-c", show, PASSWORD_RESET="1", **mail).stdout.strip() == "True"

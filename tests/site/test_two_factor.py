@@ -2,6 +2,7 @@
 
 import re
 import time
+from base64 import b32decode
 from io import StringIO
 from typing import Any
 
@@ -44,8 +45,11 @@ class Phone:
     def current(self) -> str:
         return f"{totp(self.key, STEP_SECONDS, t0=int(time.time() - self.now)):06}"
 
-    def scan(self, user: Any) -> None:
-        self.key = Authenticator.objects.get(user=user)._key
+    def scan(self, client: Client) -> None:
+        page = client.get("/second-factor/setup/").content.decode()
+        found = re.search(r'ab-key-to-type">([\w ]+)<', page)
+        assert found
+        self.key = b32decode(found[1].replace(" ", ""))
 
 
 @pytest.fixture(autouse=True)
@@ -75,8 +79,7 @@ def signed_in(path: str = "/login/") -> Client:
 def set_up(phone: Phone, ana: Any) -> tuple[Client, list[str]]:
     """A browser that has set the app up, and the recovery codes."""
     client = signed_in()
-    assert client.get("/second-factor/setup/").status_code == 200
-    phone.scan(ana)
+    phone.scan(client)
     page = client.post("/second-factor/setup/", {"code": phone.code()})
     assert page.status_code == 200
     return client, re.findall(r"<code>([\w-]+)</code>", page.content.decode())
@@ -229,7 +232,6 @@ def test_both_survive_a_change_of_the_secret_key(ana: Any, phone: Phone, setting
 
 def test_the_setup_shows_a_qr_code_without_inline_styles(ana: Any, phone: Phone) -> None:
     page = signed_in().get("/second-factor/setup/").content.decode()
-    phone.scan(ana)
     qr_code = re.search(r"<svg[^>]*ab-qr.*?</svg>", page, re.DOTALL)
     assert qr_code
     assert "style" not in qr_code[0]
@@ -248,6 +250,35 @@ def test_a_setup_that_was_not_confirmed_asks_for_nothing(ana: Any, phone: Phone)
     assert signed_in().get("/").status_code == 200
 
 
+def test_each_browser_sets_up_a_secret_of_its_own(ana: Any, phone: Phone) -> None:
+    """Who has once known the password cannot know the secret that the person confirms later."""
+    before, here = signed_in(), signed_in()
+    phone.scan(before)
+    noted = phone.key
+    phone.scan(before)
+    assert phone.key == noted, "a page that is loaded again has the code that was scanned"
+    phone.scan(here)
+    assert phone.key != noted
+    assert here.post("/second-factor/setup/", {"code": phone.code()}).status_code == 200
+    assert Authenticator.objects.get()._key == phone.key
+    phone.key = noted
+    refused = before.post("/second-factor/setup/", {"code": phone.code()})
+    assert refused["Location"].startswith("/second-factor/?next=")
+    assert enter(signed_in(), phone.code()).status_code == 422
+
+
+def test_the_secret_of_a_setup_is_not_in_the_session_in_plain_text(ana: Any, phone: Phone) -> None:
+    client = signed_in()
+    phone.scan(client)
+    assert phone.key.hex() not in str(dict(client.session))
+
+
+def test_a_setup_replaces_what_an_earlier_version_has_stored(ana: Any, phone: Phone) -> None:
+    Authenticator.objects.create(user=ana, name="app", confirmed=False, secret="of an earlier version")
+    set_up(phone, ana)
+    assert Authenticator.of(ana)
+
+
 def test_optional_asks_only_people_who_set_it_up_and_all_in_the_admin(ana: Any) -> None:
     client = signed_in()
     assert client.get("/").status_code == 200
@@ -259,8 +290,7 @@ def test_required_lets_nobody_in_without_it(ana: Any, phone: Phone, settings: An
     settings.TWO_FACTOR = "required"
     client = signed_in()
     assert client.get("/rooms/lobby")["Location"] == "/second-factor/setup/?next=/rooms/lobby"
-    client.get("/second-factor/setup/?next=/rooms/lobby")
-    phone.scan(ana)
+    phone.scan(client)
     done = client.post("/second-factor/setup/", {"code": phone.code(), "next": "/rooms/lobby"})
     assert 'href="/rooms/lobby"' in done.content.decode()
     assert client.get("/rooms/lobby").status_code == 200
