@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from rooms import __version__
 from rooms.pages import own_files
 from rooms.profiles import avatar_token, name_of
-from rooms.rendering import humanize, markup, tones
+from rooms.rendering import humanize, language, markup, tones
 
 register = template.Library()
 
@@ -69,6 +69,9 @@ def _avatar(css_class: str, name: str, token: str) -> str:
     picture = format_html('<img src="{}" alt="" loading="lazy">', address) if token else ""
     return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, initials(name), picture)
 
+
+register.simple_tag(language.text_language)
+register.simple_tag(language.text_direction)
 
 # A file that browsers load only from the origin of the page: `{% own_file "icons.svg" %}`.
 register.simple_tag(own_files.address_of, name="own_file")
