@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from rooms import __version__
 from rooms.pages import own_files
 from rooms.profiles import avatar_token, name_of
-from rooms.rendering import humanize, language, markup, tones
+from rooms.rendering import humanize, language, markup, times, tones
 
 register = template.Library()
 
@@ -23,6 +23,11 @@ register.filter("duration", humanize.duration)
 register.filter("share", humanize.share)
 register.filter("grouped", humanize.count)
 register.filter("tone", tones.tone_of)
+register.filter("clock", times.clock)
+register.filter("exact_clock", times.exact_clock)
+register.filter("day_and_clock", times.day_and_clock)
+register.filter("date_and_clock", times.date_and_clock)
+register.filter("exact_date", times.exact_date)
 
 
 @register.filter
