@@ -59,20 +59,21 @@ def avatar(name: str, person: Any = None) -> str:
     The picture hides the initials once it is there: without one, or if the policy of the portal refuses its
     address, they stay. A card is rendered for many viewers, so the address is looked up later: by `avatar`.
     """
-    return _avatar("ab-avatar", name, avatar_token(person))
+    return _avatar("ab-avatar", initials(name), avatar_token(person))
 
 
 @register.simple_tag
 def portrait(name: str, person: Any = None) -> str:
     """The same, small, beside the name of a person; nothing where the portal has no pictures."""
     token = avatar_token(person)
-    return _avatar("ab-avatar ab-portrait", name, token) if token else ""
+    # One letter: two would have to be too small to read.
+    return _avatar("ab-avatar ab-portrait", initials(name)[:1], token) if token else ""
 
 
-def _avatar(css_class: str, name: str, token: str) -> str:
+def _avatar(css_class: str, letters: str, token: str) -> str:
     address = reverse("ask_bridge:avatar", args=(token,)) if token else ""
     picture = format_html('<img src="{}" alt="" loading="lazy">', address) if token else ""
-    return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, initials(name), picture)
+    return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, letters, picture)
 
 
 register.simple_tag(language.text_language)
