@@ -6,6 +6,7 @@ import secrets
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -67,6 +68,14 @@ def hours(name: str, default: int) -> int:
     if not (value.isascii() and value.isdigit() and 1 <= int(value) <= LONGEST_HOURS):
         raise ImproperlyConfigured(f"{name} must be a number of hours from 1 to {LONGEST_HOURS}.")
     return int(value)
+
+
+def time_zone(name: str, default: str) -> str:
+    """The name of a time zone."""
+    value = text(name, default)
+    if value not in available_timezones() | {default}:
+        raise ImproperlyConfigured(f"{name} must be a time zone such as Europe/Berlin, not {value!r}.")
+    return value
 
 
 def folder(name: str, default: Path) -> Path:

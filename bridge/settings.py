@@ -227,7 +227,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LANGUAGE_CODE = env.one_of("LANGUAGE_CODE", [code for code, _ in LANGUAGES])
 LOCALE_PATHS = [BASE_DIR / "locale"]  # for the site's own templates; `rooms` has its own folder
-TIME_ZONE = "UTC"
+# For readers whose browser has not told its own, for the admin and the log.
+TIME_ZONE = env.time_zone("TIME_ZONE", "UTC")
 USE_TZ = True
 
 # --- Log: one line per event, to stderr, only warnings and errors

@@ -3,6 +3,7 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -24,18 +25,25 @@ from rooms import access, lifecycle
 from rooms.access import locks, rate_limits
 from rooms.access.sign_out import sign_out_of
 from rooms.contract.problems import CANNOT_WRITE_SECONDS
+from rooms.db import timezone
 from rooms.db.transactions import Refusal, refusal_of
 from rooms.models import Question, Room
 from rooms.people import preferences
 
 View = Callable[..., HttpResponseBase]
 
+# Set by time-zone.js.
+TIME_ZONE_COOKIE = "ask_bridge_time_zone"
+
 
 # ---- login guard and form errors ------------------------------------------------------------------------
 
 
 def page(view: View) -> View:
-    """Decorator: signed-in people only. A form sent by htmx gets a sentence instead of a login page."""
+    """Decorator: signed-in people only, with times in the zone of their browser.
+
+    A form sent by htmx gets a sentence instead of a login page.
+    """
 
     @never_cache
     @login_not_required  # this decorator is the guard, also where a portal uses LoginRequiredMiddleware
@@ -45,7 +53,8 @@ def page(view: View) -> View:
             return _load_as_a_whole(request)
         if request.user.is_authenticated:
             try:
-                return view(request, **path)
+                with _zone_of_browser(request):
+                    return view(request, **path)
             except DatabaseError as error:
                 refusal = refusal_of(error)
                 if refusal is None or request.method != "POST":
@@ -61,6 +70,12 @@ def page(view: View) -> View:
         return redirect_to_login(here)
 
     return guarded
+
+
+def _zone_of_browser(request: HttpRequest) -> AbstractContextManager[None]:
+    """Activates that zone; without a valid one that of the site or the portal stays."""
+    name = request.COOKIES.get(TIME_ZONE_COOKIE, "")
+    return timezone.override(name) if name in timezone.names() else nullcontext()
 
 
 def _load_as_a_whole(request: HttpRequest) -> HttpResponse:
@@ -222,6 +237,7 @@ def base_context(
         "muted_room_ids": muted,
         "may_create_room": access.may_create(request.user),
         "sign_out": sign_out_of(request),
+        "time_zone_cookie": TIME_ZONE_COOKIE,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
 

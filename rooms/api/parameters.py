@@ -12,6 +12,7 @@ from rooms.contract.limits import (
 )
 from rooms.history import similar
 from rooms.models import Question
+from rooms.rendering.option_memory import SHOWN
 
 
 def parameters() -> Json:
@@ -53,7 +54,7 @@ def parameters() -> Json:
         "memories": _query(
             "limit",
             "How many at most; a larger value becomes the maximum.",
-            {"type": "integer", "minimum": 1, "maximum": similar.MOST, "default": similar.SHOWN},
+            {"type": "integer", "minimum": 1, "maximum": similar.MOST, "default": SHOWN},
         ),
         "status": _query(
             "status",

@@ -29,6 +29,7 @@ from rooms.contract.types import FieldError, InvalidPayload, parse
 from rooms.db.transactions import optional_writes
 from rooms.history import similar, writer
 from rooms.models import AgentKey, Answer, Question
+from rooms.rendering.option_memory import SHOWN
 
 # Enough to index the answers of the last second; an agent does not wait for a long backlog.
 CATCH_UP_SECONDS = 0.05
@@ -167,7 +168,7 @@ def remember(request: HttpRequest, key: AgentKey, room: str) -> HttpResponse:
         raise invalid_parameter("q", "must be the text of a question")
     if len(text) > QUESTION_LENGTH:
         raise invalid_parameter("q", f"is longer than {QUESTION_LENGTH:,} characters")
-    limit = page_limit(request, similar.SHOWN, similar.MOST)
+    limit = page_limit(request, SHOWN, similar.MOST)
     with optional_writes():
         writer.catch_up(CATCH_UP_SECONDS)
     found = similar.find_similar(own_room.pk, similar.Fingerprint.of(text), limit)

@@ -6,26 +6,45 @@ these databases store naive UTC for us; PostgreSQL stores moments in any case. S
 """
 
 from datetime import UTC, date, datetime
+from functools import cache
 from typing import Any
+from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.utils import timezone as django_timezone
-from django.utils.timezone import get_default_timezone, get_default_timezone_name, make_aware
+from django.utils.timezone import (
+    get_current_timezone,
+    get_current_timezone_name,
+    get_default_timezone,
+    get_default_timezone_name,
+    make_aware,
+    override,
+)
 
 __all__ = [
     "from_database",
+    "get_current_timezone",
+    "get_current_timezone_name",
     "get_default_timezone",
     "get_default_timezone_name",
     "localdate",
     "localtime",
     "make_aware",
+    "names",
     "now",
+    "override",
     "to_database",
 ]
 
 
+@cache
+def names() -> frozenset[str]:
+    """All names of time zones: "Europe/Berlin", also former ones, which some browsers send."""
+    return frozenset(available_timezones())
+
+
 def now() -> datetime:
-    """The time, aware: in UTC as Django has it, or in the portal's zone, which its templates then show."""
+    """The time, aware: in UTC as Django has it, or in the portal's zone."""
     return django_timezone.now() if settings.USE_TZ else datetime.now(get_default_timezone())
 
 

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import date, datetime, time, timedelta
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cached_property
+from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -45,11 +46,13 @@ class Search:
     person: str = ""
     since: date | None = None
     until: date | None = None
+    # Where the days begin. Kept here, because a file is written after the view has returned.
+    zone: tzinfo = field(default_factory=timezone.get_current_timezone)
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> "Search":
         """From the query string; an invalid day or state is ignored."""
-        texts = {
+        texts: dict[str, Any] = {
             name: given.get(name, "").replace("\x00", " ").strip()[:LONGEST_TEXT]
             for name in ("q", "room", "agent", "person")
         }
@@ -58,8 +61,8 @@ class Search:
         return cls(**texts, state=state if state in State else "", since=since, until=until)
 
     def as_parameters(self) -> dict[str, str]:
-        """For the query string."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        """For the query string; another reader of the address has another zone."""
+        named = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "zone"}
         return {name: str(value) for name, value in named.items() if value}
 
     @property
@@ -89,14 +92,19 @@ class Search:
         state = [Term((state_label(State(self.state)),))] if self.state else []
         newest = [before - 1] if before else []
         if self.until and self.until < date.max:
-            newest.append(_first_id_of(self.until + DAY) - 1)
+            newest.append(self._first_id_of(self.until + DAY) - 1)
         return IndexQuery(
             room_ids,
             self.terms,
             [*(Term((label,), is_prefix=True) for label in labels), *state],
-            oldest=_first_id_of(self.since) if self.since else None,
+            oldest=self._first_id_of(self.since) if self.since else None,
             newest=min(newest, default=None),
         )
+
+    def _first_id_of(self, day: date) -> int:
+        if day <= EPOCH.date() + DAY:
+            return 0
+        return min(first_id_at(datetime.combine(day, time.min, tzinfo=self.zone)), LARGEST_ID)
 
 
 def _day(text: str) -> date | None:
@@ -104,13 +112,6 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _first_id_of(day: date) -> int:
-    """The day is in the time zone of the viewer."""
-    if day <= EPOCH.date() + DAY:
-        return 0
-    return min(first_id_at(timezone.make_aware(datetime.combine(day, time.min))), LARGEST_ID)
 
 
 # ---- results ---------------------------------------------------------------------------------------------

@@ -19,9 +19,8 @@ from typing import Any
 from rooms.history.index_query import IndexQuery
 from rooms.history.tokenizer import words_of
 from rooms.models import Answer, Question
+from rooms.rendering.option_memory import SHOWN
 
-# On a card: more would not be read, and of equally similar answers the newest is the most relevant.
-SHOWN = 3
 # The most that an agent may request.
 MOST = 20
 # Below this they are different questions: "delete" and "rename" of one file are at 0.59, a question with two

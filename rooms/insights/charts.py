@@ -1,14 +1,13 @@
 """Charts of the Insights page: template context with positions and labels."""
 
-from datetime import date
 from typing import Any
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
-from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
 from rooms.insights import geometry, scales
 from rooms.insights.figures import BucketFigures, Figures, Insights
+from rooms.rendering.times import short_day
 
 
 def charts_of(insights: Insights) -> dict[str, Any]:
@@ -24,7 +23,7 @@ def charts_of(insights: Insights) -> dict[str, Any]:
         "line_width": geometry.LINE_WIDTH,
         "slots": slots,
         "labels": [
-            {"place": label, "text": _short(parts[label.index].last_day)}
+            {"place": label, "text": short_day(parts[label.index].last_day)}
             for label in geometry.labels(len(parts))
         ],
         "times": _times(figures),
@@ -85,8 +84,8 @@ def _hours(hours: list[list[int]]) -> dict[str, Any]:
         "spots": [_hour(spot) for spot in spots],
         "days": [
             {
-                "name": WEEKDAYS[day],
-                "short": WEEKDAYS_ABBR[day],
+                "name": str(WEEKDAYS[day]),
+                "short": str(WEEKDAYS_ABBR[day]),
                 "y": scales.text(geometry.ROW * (day + 0.5)),
                 "counts": counts,
                 "total": sum(counts),
@@ -103,16 +102,12 @@ def _hours(hours: list[list[int]]) -> dict[str, Any]:
 
 
 def _hour(spot: geometry.Spot) -> dict[str, Any]:
-    return {"place": spot, "day": WEEKDAYS[spot.day], "until": spot.hour + 1}
+    return {"place": spot, "day": str(WEEKDAYS[spot.day]), "until": spot.hour + 1}
 
 
 def _days_of(part: BucketFigures) -> str:
     """One day, or the first and the last."""
     if part.first_day == part.last_day:
-        return _short(part.last_day)
-    between = {"first": _short(part.first_day), "last": _short(part.last_day)}
+        return short_day(part.last_day)
+    between = {"first": short_day(part.first_day), "last": short_day(part.last_day)}
     return gettext("%(first)s to %(last)s") % between
-
-
-def _short(day: date) -> str:
-    return date_format(day, pgettext("format of a short date", "j M"))

@@ -1,4 +1,4 @@
-"""A period of whole days up to today in the site's time zone, divided into buckets of days or weeks."""
+"""A period of whole days up to today in the reader's time zone, divided into buckets of days or weeks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Period:
 
     @classmethod
     def until_now(cls, days: int) -> "Period":
-        zone = timezone.get_default_timezone()
+        zone = timezone.get_current_timezone()
         return cls(days, timezone.now().astimezone(zone).date(), zone)
 
     @property

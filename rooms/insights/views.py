@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.formats import date_format
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, override, pgettext
 from django.views.decorators.http import require_safe
 
 from rooms import access
@@ -19,6 +19,7 @@ from rooms.insights.figures import Figures, Insights, insights_of
 from rooms.insights.periods import STEPS, USUAL_DAYS, Period
 from rooms.models import Room
 from rooms.rendering import humanize
+from rooms.rendering.language import text_language
 from rooms.web import base_context, page
 
 # Rows of a table that can be read at a glance; the export has all of them.
@@ -49,17 +50,22 @@ def _page(request: HttpRequest, room: Room | None) -> HttpResponse:
     rooms = list(access.visible_rooms(request.user))
     period = Period.until_now(_days(request))
     insights = insights_of([room] if room else rooms, period)
+    # Numbers and names of days are Django's, which has more languages than we.
+    with override(text_language()):
+        shown = {
+            "dates": _dates(insights),
+            "tiles": _tiles(insights),
+            **(charts_of(insights) if insights.now.questions else {}),
+        }
     context = {
         **base_context(request, rooms),
+        **shown,
         "page": "insights",
         "only_room": room,
         "period": period,
         "choices": [{"days": days, "name": _period_name(days)} for days in STEPS],
         "nothing": "" if insights.now.questions else _nothing_settled(period),
-        "dates": _dates(insights),
         "query": urlencode({"days": period.days} | ({"room": room.slug} if room else {})),
-        "tiles": _tiles(insights),
-        **(charts_of(insights) if insights.now.questions else {}),
         "agents": _shown(insights.agents, "questions"),
         "people": _shown(insights.people, "answers"),
         "busy_rooms": _shown(insights.rooms, "questions"),

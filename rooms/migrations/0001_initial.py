@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                     models.BooleanField(
                         default=False,
                         help_text="Every signed-in user may see and answer. Otherwise only the members below.",
-                        verbose_name="open to everybody",
+                        verbose_name="open to everyone",
                     ),
                 ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),

@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
                     "after_minutes",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="Only what is still unanswered then is told.",
+                        help_text="Sent only if the question is still unanswered then.",
                         verbose_name="after minutes",
                     ),
                 ),

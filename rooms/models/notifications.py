@@ -136,7 +136,7 @@ class Webhook(Receiver):
     on_asked = models.BooleanField(_("when an agent asks"), default=True)
     on_settled = models.BooleanField(_("when a question is settled"), default=True)
     after_minutes = models.PositiveSmallIntegerField(
-        _("after minutes"), default=0, help_text=_("Only what is still unanswered then is told.")
+        _("after minutes"), default=0, help_text=_("Sent only if the question is still unanswered then.")
     )
     is_enabled = models.BooleanField(_("enabled"), default=True)
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)

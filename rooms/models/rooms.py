@@ -51,7 +51,7 @@ class Room(models.Model):
     )
     name = models.CharField(_("name"), max_length=80)
     is_open = models.BooleanField(
-        _("open to everybody"),
+        _("open to everyone"),
         default=False,
         help_text=_("Every signed-in user may see and answer. Otherwise only the members below."),
     )

@@ -167,7 +167,12 @@ def steps(request: HttpRequest, room: str) -> HttpResponse:
     first_steps = FirstSteps(own_room, _key_to_follow(request, own_room))
     if request.GET.get("done") == str(first_steps.done):
         return HttpResponse(status=204)
-    shown = {"room": own_room, "first_steps": first_steps, "may_manage": _may_manage(request, own_room)}
+    shown = {
+        "room": own_room,
+        "first_steps": first_steps,
+        "may_manage": _may_manage(request, own_room),
+        "is_news": True,
+    }
     response = render(request, "ask_bridge/_first_steps.html", shown)
     response["HX-Trigger"] = "ab-step-done"  # the table of keys loads itself again
     return response

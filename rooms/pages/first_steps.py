@@ -41,6 +41,11 @@ class FirstSteps:
         return sum(step.is_done for step in self.steps)
 
     @property
+    def latest(self) -> Step | None:
+        """The last one that is done."""
+        return next((step for step in reversed(self.steps) if step.is_done), None)
+
+    @property
     def is_under_way(self) -> bool:
         """Whether the page has to ask for news."""
         return self.key is not None and self.done < len(self.steps)

@@ -8,9 +8,11 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
+
+from rooms.rendering.language import text_language
 
 # The colour --paper of tokens.css, so that the title bar and the splash screen match the pages.
 PAPER = "#f6f5f1"
@@ -29,7 +31,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "name": "Ask Bridge",
         "short_name": "Ask Bridge",
         "description": gettext("Answer the questions of your team’s AI agents with one click."),
-        "lang": get_language(),
+        "lang": text_language(),
         "start_url": inbox,
         "scope": inbox,
         "display": "standalone",

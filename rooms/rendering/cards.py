@@ -1,4 +1,4 @@
-"""HTML of question cards and messages, cached per revision and kind of viewer.
+"""HTML of question cards and messages, cached per revision, language, time zone and kind of viewer.
 
 There are few kinds of viewer: the person who answered ("Answered by you") and all others; people who may
 decide an open question, those of them who have voted, and people for whom it is locked, for one of three
@@ -28,6 +28,7 @@ from rooms.contract.forms import Draft, choice_field, other_field
 from rooms.contract.prompts import Option, Prompt, parse_prompts
 from rooms.contract.restrictions import Lock
 from rooms.contract.votes import Vote, agreeing, decided_choices
+from rooms.db import timezone
 from rooms.models import Answer, EndReason, Message, Question
 from rooms.rendering import markup
 from rooms.rendering.cache import RenderCache
@@ -554,15 +555,15 @@ def render_message(message: Message) -> SafeString:
     fields = (getattr(message, field.attname) for field in Message._meta.concrete_fields)
     slug = message.room.slug if message.question_id else ""
     return rendered_messages.get_or_render(
-        (*fields, slug, get_language()),
+        (*fields, slug, get_language(), timezone.get_current_timezone_name()),
         lambda: render_to_string("ask_bridge/_message.html", {"message": message}),
     )
 
 
 def _cache_key(question: Question) -> tuple[Any, ...]:
     # The name and slug of the room are on the card, and can change without a new revision.
-    room = question.room
-    return question.pk, question.revision, room.slug, room.name, get_language()
+    room, zone = question.room, timezone.get_current_timezone_name()
+    return question.pk, question.revision, room.slug, room.name, get_language(), zone
 
 
 def _render(card: Card) -> SafeString:

@@ -13,6 +13,10 @@ from django.utils.translation import gettext
 from rooms.contract.prompts import Prompt
 from rooms.rendering import markup
 
+# How many earlier answers a card has at most, the most similar ones: more would not be read. Of equally
+# similar answers the newest is the most relevant.
+SHOWN = 3
+
 
 @dataclass(frozen=True)
 class OptionMemory:
@@ -24,6 +28,8 @@ class OptionMemory:
     person: str
     # Whether the newest earlier answer chose it: the key for "same as last time" does, too.
     is_latest: bool
+    # Whether there may be more earlier answers, which are not counted.
+    may_be_more: bool = False
 
     @property
     def text(self) -> str:
@@ -32,6 +38,14 @@ class OptionMemory:
             return gettext("chosen last time by %(name)s") % words
         if self.answers == 1:
             return gettext("chosen last time in the terminal")
+        if self.may_be_more and self.person:
+            said = gettext("chosen in %(times)s of the %(answers)s most similar answers, last by %(name)s")
+            return said % words
+        if self.may_be_more:
+            said = gettext(
+                "chosen in %(times)s of the %(answers)s most similar answers, last in the terminal"
+            )
+            return said % words
         if self.person:
             return gettext("chosen %(times)s of %(answers)s times, last by %(name)s") % words
         return gettext("chosen %(times)s of %(answers)s times, last in the terminal") % words
@@ -43,10 +57,15 @@ def memory_of_options(
     """The memory of each option that was chosen before, by the places of its prompt and of itself."""
     # An earlier question with more or fewer prompts does not say which of its answers belongs to which.
     comparable = [memory for memory in memories or () if len(memory["chosen"]) == len(prompts)]
+    may_be_more = len(memories or ()) >= SHOWN
     newest_first = sorted(comparable, key=lambda memory: memory["at"], reverse=True)
     return {
         (place, number): OptionMemory(
-            len(by), len(newest_first), by[0]["person"], is_latest=by[0] is newest_first[0]
+            len(by),
+            len(newest_first),
+            by[0]["person"],
+            is_latest=by[0] is newest_first[0],
+            may_be_more=may_be_more,
         )
         for place, prompt in enumerate(prompts)
         for number, label in enumerate(prompt.labels)

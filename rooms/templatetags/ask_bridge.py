@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from rooms import __version__
 from rooms.pages import own_files
 from rooms.profiles import avatar_token, name_of
-from rooms.rendering import humanize, markup, tones
+from rooms.rendering import humanize, language, markup, times, tones
 
 register = template.Library()
 
@@ -23,6 +23,11 @@ register.filter("duration", humanize.duration)
 register.filter("share", humanize.share)
 register.filter("grouped", humanize.count)
 register.filter("tone", tones.tone_of)
+register.filter("clock", times.clock)
+register.filter("exact_clock", times.exact_clock)
+register.filter("day_and_clock", times.day_and_clock)
+register.filter("date_and_clock", times.date_and_clock)
+register.filter("exact_date", times.exact_date)
 
 
 @register.filter
@@ -54,21 +59,25 @@ def avatar(name: str, person: Any = None) -> str:
     The picture hides the initials once it is there: without one, or if the policy of the portal refuses its
     address, they stay. A card is rendered for many viewers, so the address is looked up later: by `avatar`.
     """
-    return _avatar("ab-avatar", name, avatar_token(person))
+    return _avatar("ab-avatar", initials(name), avatar_token(person))
 
 
 @register.simple_tag
 def portrait(name: str, person: Any = None) -> str:
     """The same, small, beside the name of a person; nothing where the portal has no pictures."""
     token = avatar_token(person)
-    return _avatar("ab-avatar ab-portrait", name, token) if token else ""
+    # One letter: two would have to be too small to read.
+    return _avatar("ab-avatar ab-portrait", initials(name)[:1], token) if token else ""
 
 
-def _avatar(css_class: str, name: str, token: str) -> str:
+def _avatar(css_class: str, letters: str, token: str) -> str:
     address = reverse("ask_bridge:avatar", args=(token,)) if token else ""
     picture = format_html('<img src="{}" alt="" loading="lazy">', address) if token else ""
-    return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, initials(name), picture)
+    return format_html('<span class="{}" aria-hidden="true">{}{}</span>', css_class, letters, picture)
 
+
+register.simple_tag(language.text_language)
+register.simple_tag(language.text_direction)
 
 # A file that browsers load only from the origin of the page: `{% own_file "icons.svg" %}`.
 register.simple_tag(own_files.address_of, name="own_file")

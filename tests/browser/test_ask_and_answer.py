@@ -194,7 +194,7 @@ def test_skipping_tells_the_agent_why(agent: Agent, room_page: RoomPage) -> None
     question = agent.ask()
     page = room_page()
     page.get_by_text("Skip", exact=True).click()
-    page.get_by_label("Reason, sent to the agent").fill("Ask again tomorrow")
+    page.get_by_label("Reason (optional, shown to the agent)").fill("Ask again tomorrow")
     page.get_by_role("button", name="Skip this question").click()
     expect(page.get_by_role("article")).to_contain_text("Skipped by you")
     settled = agent.read(question["id"])

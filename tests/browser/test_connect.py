@@ -106,6 +106,7 @@ def test_the_checklist_ticks_while_a_real_agent_works(
     expect_done(page, 5)
     expect(step(page, "First answer")).to_contain_text("Answered by Ben Okafor")
     # Nothing is left to wait for.
+    expect(page.locator("#ab-announcer")).to_have_text("Done: Delivered")
     expect(page.locator(".ab-ticks[hx-get]")).to_have_count(0)
 
 

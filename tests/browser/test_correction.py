@@ -115,7 +115,7 @@ def test_words_that_came_too_late_are_sent_as_a_message(agent: Agent, room_page:
     expect(card).to_contain_text("Your answer came too late")
     expect_no_problems(ben)
     card.get_by_role("button", name="Send as a message").click()
-    expect(card.get_by_text("Your words were sent to the agent as a message")).to_be_visible()
+    expect(card.get_by_text("Your text was sent to the agent as a message")).to_be_visible()
     for page in (ana, ben):
         expect(page.locator(".ab-correction")).to_contain_text("SQLite")
     assert corrections_of(agent, question) == ["SQLite"]

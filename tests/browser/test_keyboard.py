@@ -234,7 +234,7 @@ def test_s_asks_for_a_reason_before_it_skips(agent: Agent, room_page: RoomPage) 
     page = room_page()
     page.keyboard.press("j")
     page.keyboard.press("s")
-    expect(page.get_by_label("Reason, sent to the agent")).to_be_focused()
+    expect(page.get_by_label("Reason (optional, shown to the agent)")).to_be_focused()
     assert agent.read(question["id"])["status"] == "open"
     page.keyboard.type("Not now")
     page.keyboard.press("Enter")
@@ -258,7 +258,7 @@ def test_escape_closes_skip_and_ask_back(agent: Agent, room_page: RoomPage) -> N
     agent.ask()
     page = room_page()
     page.keyboard.press("j")
-    for key, field in (("s", "Reason, sent to the agent"), ("a", "Your reply to the agent")):
+    for key, field in (("s", "Reason (optional, shown to the agent)"), ("a", "Your reply to the agent")):
         page.keyboard.press(key)
         expect(page.get_by_label(field)).to_be_focused()
         page.keyboard.press("Escape")

@@ -66,7 +66,7 @@ def test_an_answer_that_failed_has_a_retry_button(agent: Agent, room_page: RoomP
 @pytest.mark.parametrize(
     ("opens", "field", "sends", "address", "outcome"),
     [
-        ("Skip", "Reason, sent to the agent", "Skip this question", "**/skip", "Skipped by you"),
+        ("Skip", "Reason (optional, shown to the agent)", "Skip this question", "**/skip", "Skipped by you"),
         ("Ask back", "Your reply to the agent", "Send to the agent", "**/reply", "Asked back by you"),
     ],
 )

@@ -98,7 +98,7 @@ def test_without_shortcuts_no_key_does_anything_by_itself(
         page.keyboard.press(key)
     expect(card).to_be_focused()
     expect(page.locator("input:checked")).to_have_count(0)
-    expect(page.get_by_label("Reason, sent to the agent")).to_be_hidden()
+    expect(page.get_by_label("Reason (optional, shown to the agent)")).to_be_hidden()
     page.get_by_role("radio", name="Other").check()
     page.get_by_label("Your own answer").fill("half a thought")
     page.keyboard.press("Control+Enter")

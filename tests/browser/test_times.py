@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from rooms.web import TIME_ZONE_COOKIE
 from tests.harness.agents import Agent
 
 ZONE = "Asia/Tokyo"
@@ -24,3 +25,17 @@ def test_a_time_is_shown_in_the_zone_and_form_of_the_reader(
     page.goto(question["url"])
     asked = datetime.fromisoformat(question["asked_at"]).astimezone(ZoneInfo(ZONE))
     expect(page.locator("time.ab-exact").first).to_have_text(re.compile(asked.strftime(FORMS[locale])))
+
+
+def test_the_server_learns_the_zone_for_our_pages_only(
+    agent: Agent, open_browser: Callable[..., BrowserContext]
+) -> None:
+    agent.ask()
+    context = open_browser("ana", timezone_id=ZONE)
+    address = f"/rooms/{agent.room}"
+    assert " JST" not in context.request.get(address).text()
+    context.new_page().goto(address)
+    assert " JST" in context.request.get(address).text()
+    (cookie,) = [cookie for cookie in context.cookies() if cookie["name"] == TIME_ZONE_COOKIE]
+    # The path of our pages, which in a portal is below that of others.
+    assert (cookie["value"], cookie["path"]) == (ZONE, "/")

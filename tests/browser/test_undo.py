@@ -76,7 +76,7 @@ def test_without_javascript_the_time_is_stated_and_the_button_undoes(
     page.goto(f"/rooms/{agent.room}")
     page.get_by_role("radio", name="SQLite").check()
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_text(re.compile(r"Sent to the agent at \d\d:\d\d:\d\d UTC"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Sent to the agent at \d+:\d\d:\d\d [ap]\.m\. UTC"))).to_be_visible()
     expect(page.get_by_text("Goes to the agent in")).to_be_hidden()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("radio", name="SQLite")).to_be_visible()

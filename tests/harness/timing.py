@@ -8,6 +8,8 @@ Result = TypeVar("Result")
 
 # The limit for anything that the test itself does not time; a passing test needs a fraction of it.
 PATIENCE_SECONDS = 10
+# Pattern of a clock time in the English pages of a server: "2:05 p.m. UTC".
+CLOCK_TIME = r"(?:[\d:]+ [ap]\.m\.|noon|midnight) UTC"
 
 
 def eventually(look: Callable[[], Result], seconds: float = PATIENCE_SECONDS) -> Result:

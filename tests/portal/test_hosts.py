@@ -1,6 +1,7 @@
 """Host projects with difficult settings: in each a question is asked, seen, answered and received."""
 
 import json
+import re
 import secrets
 import socket
 from collections.abc import Iterator
@@ -122,6 +123,13 @@ def test_nothing_went_wrong_unseen(host: Host) -> None:
     assert "Traceback" not in log
     assert "Warning" not in log
     assert "All is well" in host.run("django", "verify_audit")
+
+
+@pytest.mark.parametrize("host", ["french"], indirect=True)
+def test_texts_without_a_translation_are_marked_as_english(host: Host, ana: Person) -> None:
+    page = ana.get(f"{host.portal.prefix}/").text
+    assert "Inbox" in page
+    assert re.search(r'id="ab-layout" lang="en" dir="ltr"', page)
 
 
 @pytest.mark.parametrize("host", ["channels_routing"], indirect=True)

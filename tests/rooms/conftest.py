@@ -25,7 +25,7 @@ SEARCHING = frozenset(
     f"test_{name}.py"
     for name in (
         *("history_export", "history_search", "history_similar", "german_pages", "openapi"),
-        *("option_memory", "question_admin", "question_page", "ask_back"),
+        *("option_memory", "question_admin", "question_page", "ask_back", "time_zones"),
     )
 )
 

@@ -14,6 +14,7 @@ from rooms.live import events
 from rooms.models import Answer, Question
 from rooms.rendering import cards
 from rooms.rendering.slots import Slots
+from tests.harness.timing import CLOCK_TIME
 
 Ask = Callable[..., Question]
 
@@ -25,7 +26,7 @@ def fresh(question: Question) -> Question:
 def status_of(question: Question, lock: Lock | None = None, voter_id: str | None = None) -> str:
     """The text of the status, with every clock time as "TIME"."""
     text = " ".join(strip_tags(cards.render_marks(fresh(question), lock, voter_id)).split())
-    return re.sub(r"\d\d:\d\d UTC", "TIME", text)
+    return re.sub(CLOCK_TIME, "TIME", text)
 
 
 def vote(question: Question, user: Any, label: str) -> Question:

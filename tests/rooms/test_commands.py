@@ -28,7 +28,7 @@ def test_room_is_for_members_only_unless_told_otherwise(db: None) -> None:
 
 def test_room_has_a_name_and_may_be_open(db: None) -> None:
     assert run("createroom", "ops", "--name", "Operations", "--open") == (
-        "Created room ops, open to everybody.\n"
+        "Created room ops, open to everyone.\n"
     )
     room = Room.objects.get()
     assert (room.name, room.is_open) == ("Operations", True)
@@ -62,7 +62,7 @@ def test_existing_room_is_not_opened(db: None) -> None:
 def test_existing_open_room_stays_open_and_keeps_its_name(ana: Any) -> None:
     run("createroom", "ops", "--name", "Operations", "--open")
     printed = run("createroom", "ops", "--name", "Other", "--member", "ana")
-    assert "stays open to everybody" in printed
+    assert "stays open to everyone" in printed
     assert "Its name stays “Operations”." in printed
     assert Room.objects.get().is_open
 

@@ -96,6 +96,8 @@ def test_the_checklist_says_nothing_while_nothing_is_new(manager: Client, agent:
     agent.get(agent.questions_url)
     news = manager.get("/rooms/ops/connect/steps?done=1")
     assert (news.status_code, news["HX-Trigger"]) == (200, "ab-step-done")
+    # A screen reader gets this sentence, and not the whole list again.
+    assert '<p id="ab-announcer" hx-swap-oob="innerHTML">Done: First call</p>' in news.content.decode()
 
 
 def test_the_checklist_follows_the_newest_key_or_the_one_that_a_manager_names(

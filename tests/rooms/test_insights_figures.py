@@ -219,12 +219,12 @@ def test_weeks_are_counted_back_from_today() -> None:
     assert len(year) == 52
 
 
-def test_today_is_the_sites_day(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_today_is_the_day_of_the_reader(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.TIME_ZONE = "Pacific/Kiritimati"
     monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 4, 5, 20, tzinfo=UTC))
-    # The viewer's time zone changes nothing: all people read the same numbers.
+    assert Period.until_now(7).today == date(2026, 4, 6)
     with timezone.override("America/New_York"):
-        assert Period.until_now(7).today == date(2026, 4, 6)
+        assert Period.until_now(7).today == date(2026, 4, 5)
 
 
 # ---- people ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from rooms.contract.restrictions import Lock
 from rooms.live import events as frames
 from rooms.models import Membership, Question, Room
 from rooms.permissions import Permissions
+from tests.harness.timing import CLOCK_TIME
 
 Ask = Callable[..., Question]
 
@@ -115,10 +116,10 @@ def test_escalation_opens_the_lock_of_those_who_may_vote(ask: Ask, ben: Any, cy:
 @pytest.mark.parametrize(
     ("care", "sentence"),
     [
-        (FIRST_ANA, r"Only Ana Costa can answer this until \d\d:\d\d UTC"),
+        (FIRST_ANA, rf"Only Ana Costa can answer this until {CLOCK_TIME}"),
         (
             {"first": {"people": ["ana"], "role": "manager"}},
-            r"Only Ana Costa and managers can answer this until \d\d:\d\d UTC",
+            rf"Only Ana Costa and managers can answer this until {CLOCK_TIME}",
         ),
         (
             {"votes": {"needed": 2, "of": ["ana", "cy", "dee"]}},

@@ -9,7 +9,7 @@ from rooms.contract.prompts import Prompt
 from rooms.live import events
 from rooms.models import Question
 from rooms.rendering import cards
-from rooms.rendering.option_memory import memory_of_options
+from rooms.rendering.option_memory import SHOWN, memory_of_options
 
 Ask = Callable[..., Question]
 
@@ -48,8 +48,21 @@ def test_the_newest_answer_is_the_last_one_whatever_the_order() -> None:
 def test_each_option_counts_its_own_answers_and_one_is_the_latest() -> None:
     memories = [memory(["PostgreSQL"], at=1), memory(["SQLite"], at=2), memory(["PostgreSQL"], at=3)]
     found = memory_of_options(prompts(), memories)
-    assert (found[0, 0].text, found[0, 0].is_latest) == ("chosen 2 of 3 times, last by Ana", True)
-    assert (found[0, 1].text, found[0, 1].is_latest) == ("chosen 1 of 3 times, last by Ana", False)
+    assert (found[0, 0].text, found[0, 0].is_latest) == (
+        "chosen in 2 of the 3 most similar answers, last by Ana",
+        True,
+    )
+    assert (found[0, 1].text, found[0, 1].is_latest) == (
+        "chosen in 1 of the 3 most similar answers, last by Ana",
+        False,
+    )
+
+
+def test_only_a_full_list_may_leave_some_out() -> None:
+    fewer = [memory(["SQLite"], person="")] * (SHOWN - 1)
+    assert texts(fewer) == {(0, 1): "chosen 2 of 2 times, last in the terminal"}
+    full = [memory(["SQLite"], person="")] * SHOWN
+    assert texts(full) == {(0, 1): "chosen in 3 of the 3 most similar answers, last in the terminal"}
 
 
 def test_a_single_answer_and_one_in_a_terminal() -> None:

@@ -159,7 +159,7 @@ def test_picture_is_beside_the_name_of_who_decided(
     voted = ask(care={"votes": 2})
     browser.post(f"/rooms/ops/questions/{voted.pk}/answer", {"choice-0": "0"})
     writer.catch_up()
-    portrait = f'<span class="ab-avatar ab-portrait" aria-hidden="true">A(<img src="{picture_of(ana)}"'
+    portrait = f'<span class="ab-avatar ab-portrait" aria-hidden="true">A<img src="{picture_of(ana)}"'
     of_question = f"/rooms/ops/questions/{question.pk}"
     of_vote = f"/rooms/ops/questions/{voted.pk}"
     counts = {"/settings": 2, "/rooms/ops": 2, of_question: 2, of_vote: 2, "/history": 2}

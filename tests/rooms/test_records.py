@@ -8,7 +8,7 @@ import pytest
 
 from rooms import lifecycle
 from rooms.models import Answer, Question, Room
-from rooms.rendering import cards
+from rooms.rendering import cards, times
 
 Ask = Callable[..., Question]
 TEXT = "Which database should we use?"
@@ -83,7 +83,7 @@ def test_an_expired_question_has_a_clock(overdue: Question) -> None:
 def test_a_row_has_question_choice_person_time_and_delivery(question: Question, ben: Any) -> None:
     settled = answer(question, ben)
     row = row_of(question)
-    assert in_words(row).startswith(f"{TEXT} SQLite Answered by ben {settled.settled_at:%H:%M} UTC")
+    assert in_words(row).startswith(f"{TEXT} SQLite Answered by ben {times.clock(settled.settled_at)}")
     assert in_words(row).endswith("Not delivered yet")
     lifecycle.deliver(question.pk)
     assert in_words(row_of(question)).endswith("Delivered to the agent")

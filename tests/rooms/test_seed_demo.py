@@ -184,7 +184,7 @@ def test_second_run_adds_to_the_first(seeded: Room) -> None:
 
 
 def test_room_is_made_where_there_is_none(db: None) -> None:
-    assert seed("demo", 10).startswith("Created room demo, open to everybody.\nAdded 10 entries")
+    assert seed("demo", 10).startswith("Created room demo, open to everyone.\nAdded 10 entries")
 
 
 def test_more_than_one_commit_is_one_story(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,3 +61,17 @@ def test_a_tone_is_seen_in_both_schemes(tone: str, ground: str) -> None:
 
 def test_agents_without_a_colour_differ() -> None:
     assert len({tone_of(color) for color in PALETTE}) == len(PALETTE)
+
+
+@pytest.mark.parametrize("name", ["waiting", "danger", "answered", "muted"])
+@pytest.mark.parametrize("ground", ["paper", "surface", "surface-sunk", "waiting-soft", "danger-soft"])
+def test_a_text_of_this_colour_can_be_read_in_both_schemes(name: str, ground: str) -> None:
+    for color, behind in zip(token(name), token(ground), strict=True):
+        assert contrast(color, behind) >= 4.5
+
+
+def test_sizes_of_text_are_tokens() -> None:
+    sizes = re.findall(r"--text[a-z-]*: (\d+)px;", TOKENS.read_text())
+    assert sizes == ["12", "13", "15", "17", "22"]
+    for path in TOKENS.parent.glob("*.css"):
+        assert not re.search(r"\bfont(?:-size)?:[^;]*\dpx[ ;/]", path.read_text()), path.name

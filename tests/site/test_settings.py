@@ -18,6 +18,7 @@ WRONG = {
     "port too high": {"PORT": "70000"},
     "unclear production": {"PRODUCTION": "yes"},
     "unknown language": {"LANGUAGE_CODE": "tlh"},
+    "unknown time zone": {"TIME_ZONE": "Mars/Olympus"},
     "no database url": {"DATABASE_URL": "nonsense"},
     "foreign database": {"DATABASE_URL": "oracle://root:hunter2@db/ask"},
     "port of database in words": {"DATABASE_URL": "postgres://root:hunter2@db:x/ask"},

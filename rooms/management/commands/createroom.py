@@ -80,7 +80,7 @@ def _group(name: str) -> Any:
 
 
 def _openness(room: Room) -> str:
-    return "open to everybody" if room.is_open else "for members only"
+    return "open to everyone" if room.is_open else "for members only"
 
 
 def _check(slug: str, name: str) -> None:

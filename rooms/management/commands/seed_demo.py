@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     help = (
         "Add sample questions, answers and messages to a room. The room is created if it does not exist, "
-        "open to everybody. Sample data cannot be told from real data: use a separate room."
+        "open to everyone. Sample data cannot be told from real data: use a separate room."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -94,7 +94,7 @@ class Command(BaseCommand):
                 "it takes 1 to 60 letters, digits, hyphens and underscores."
             ) from problem
         made = lifecycle.create_room(slug, is_open=True)
-        self.stdout.write(f"Created room {slug}, open to everybody.")
+        self.stdout.write(f"Created room {slug}, open to everyone.")
         return made
 
 

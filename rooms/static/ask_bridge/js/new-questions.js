@@ -36,7 +36,8 @@ function announce() {
   // A settled card's sentence is its badge, which htmx has put there by now.
   const badges = changes.map((name) => document.querySelector(`#${name} .ab-badge`)?.textContent.trim());
   const sentences = [newCount && inWords(newCount), ...badges].filter(Boolean);
-  document.getElementById("ab-announcer").textContent = sentences.join(". ");
+  // Nothing about a card that is elsewhere: it would only remove what another script has written.
+  if (sentences.length) document.getElementById("ab-announcer").textContent = sentences.join(". ");
   changes = [];
 }
 

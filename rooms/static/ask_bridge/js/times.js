@@ -1,4 +1,4 @@
-// Shows times as people say them: "2 min. ago", "0:38". Without it the page shows the clock time in UTC.
+// Shows times as people say them: "2 min. ago", "0:38". Without it the page shows the clock time, as the server has it.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
