@@ -167,8 +167,8 @@ def test_two_processes_remove_each_question_once(ask: Asking, ana: Any, room: Ro
 
 
 def test_a_site_removes_words_from_its_index_by_itself() -> None:
-    """Every few hours; `tests/live/test_retention.py` is about the entries."""
-    assert (erasing.ERASE_SECONDS, erasing.erase_if_needed) in background.DATABASE_DUTIES
+    """A duty that looks every few minutes; `tests/live/test_retention.py` is about the entries."""
+    assert (erasing.LOOK_SECONDS, erasing.erase_if_needed) in background.DATABASE_DUTIES
 
 
 def test_what_was_removed_stays_removed_when_the_room_keeps_more(ask: Asking, ana: Any, room: Room) -> None:
