@@ -5,12 +5,13 @@ import django.utils.timezone
 from django.db import migrations, models
 
 from rooms.conf import group_model
+from rooms.db.dependencies import created_in
 
 
 class Migration(migrations.Migration):
     dependencies = [
         ("ask_bridge", "0021_invitations"),
-        migrations.swappable_dependency(group_model()),
+        created_in(group_model()),
     ]
 
     operations = [

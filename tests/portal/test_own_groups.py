@@ -1,4 +1,4 @@
-"""A portal whose groups are of a model of its own: they can be members of rooms all the same."""
+"""A portal whose groups are of a model of its own, made by a later migration, as in NetBox."""
 
 from pathlib import Path
 
@@ -35,3 +35,7 @@ def test_people_of_the_group_see_its_room(tmp_path: Path) -> None:
         "['Ana Costa']",
         "['Ana Costa', 'ben']",
     ]
+
+
+def test_their_app_needs_no_migrations(tmp_path: Path) -> None:
+    prepare("own_groups_without_migrations", tmp_path)
