@@ -22,6 +22,7 @@ from django.contrib.auth import (
     get_user_model,
     load_backend,
 )
+from django.db import DatabaseError
 
 from rooms.management.doctor import Finding, failed, note, ok, warning
 
@@ -86,6 +87,8 @@ def findings(url: str, username: str) -> Iterator[Finding]:
         yield from _readiness(base)
         yield from _api(base)
         yield from _pages(base, username)
+    except DatabaseError as error:
+        yield failed(f"The pages are not tried, because no session can be made: {error}")
     except (OSError, HTTPException, ValueError) as error:
         yield failed(f"{base} cannot be reached: {error}")
 

@@ -176,6 +176,17 @@ def test_the_session_of_the_walk_is_gone_afterwards(live_server: LiveServer, ana
     assert not Session.objects.exists()
 
 
+def test_without_a_table_of_sessions_the_pages_are_not_tried(live_server: LiveServer, ana: Any) -> None:
+    call_command("migrate", "sessions", "zero", verbosity=0)
+    try:
+        printed, succeeds = walk(url=live_server.url)
+    finally:
+        call_command("migrate", "sessions", verbosity=0)
+    assert not succeeds
+    assert "✓ Requests of agents reach Ask Bridge" in printed
+    assert "✗ The pages are not tried, because no session can be made: " in printed
+
+
 def test_its_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         call_command("ask_bridge_doctor", "--help")
