@@ -13,9 +13,10 @@ from rooms.access import locks
 from rooms.contract.care import First
 from rooms.contract.prompts import parse_prompts
 from rooms.models import Question
-from rooms.rendering.cards import Card, in_words
+from rooms.rendering.card_content import Card
 from rooms.rendering.humanize import duration
 from rooms.rendering.named_people import names_of
+from rooms.rendering.prompts import in_words
 from rooms.rendering.record import Record, Step
 
 

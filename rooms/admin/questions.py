@@ -15,7 +15,7 @@ from rooms.admin.question_page import QuestionPage
 from rooms.admin.question_search import find_ids
 from rooms.models import Answer, Question, QuestionQuerySet
 from rooms.rendering import markup
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 from rooms.web import needs_newer_version_in_words
 
 
@@ -53,7 +53,7 @@ class QuestionAdmin(ReadOnlyAdmin):
     @admin.display(description=_("outcome"))
     def outcome(self, question: Question) -> str:
         """Who answered or how it ended; empty while it is open."""
-        return "" if question.is_open and not question.is_held else Card(question).outcome
+        return "" if question.is_open and not question.is_held else Card(question).outcome.text
 
     def has_delete_permission(self, request: HttpRequest, obj: Question | None = None) -> bool:
         """Only settled questions: an agent may wait for an open one, so it has to be withdrawn first."""

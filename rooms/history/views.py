@@ -22,7 +22,7 @@ from rooms.history.index_query import Term
 from rooms.history.search import COUNTED, Search, mark
 from rooms.models import Question
 from rooms.rendering import markup
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 from rooms.rendering.humanize import duration
 from rooms.web import base_context, in_order, is_htmx, page
 

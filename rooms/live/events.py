@@ -26,13 +26,13 @@ from rooms.models import Message, Question, Room
 from rooms.people.presence import PersonHere
 from rooms.permissions import permissions
 from rooms.rendering.cards import (
-    answerer_of,
     render_card,
     render_correction,
     render_marks,
     render_memory,
     render_message,
 )
+from rooms.rendering.outcome import answerer_of
 
 ROOM = Select(lambda id: Room.objects.filter(pk=id))
 # How many undecided questions of a room an agent waits for, and how many of them are careful questions.

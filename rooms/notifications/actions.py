@@ -6,7 +6,7 @@ from rooms import access
 from rooms.models import Question
 from rooms.notifications.content import BODY_CHARACTERS, one_line
 from rooms.people import preferences
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 
 # A longer label would be cut off on the button, and so might its meaning.
 LABEL_CHARACTERS = 60

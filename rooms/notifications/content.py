@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from rooms.conf import setting
 from rooms.models import Notice, Question, Room
 from rooms.rendering import markup
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 
 # Phones show two or three lines; the rest is on the card.
 BODY_CHARACTERS = 300
@@ -59,7 +59,7 @@ def content_about(kind: Notice.Kind, question: Question) -> Content:
     title = f"{topic} · {question.room.name}"
     if kind == Notice.Kind.ESCALATED:
         title = gettext("Not answered yet: %(title)s") % {"title": title}
-    body = card.outcome if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
+    body = card.outcome.text if kind == Notice.Kind.SETTLED else markup.plain(first.prompt.question)
     return Content(
         kind=kind,
         title=one_line(title, TITLE_CHARACTERS),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from rooms.models import AgentKey, Question, Room
 from rooms.rendering import markup
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FirstSteps:
             yield Step(name, gettext("Waiting for the agent to ask"))
         name = gettext("First answer")
         if answered:
-            yield Step(name, Card(answered).outcome, answered.settled_at, answered, is_done=True)
+            yield Step(name, Card(answered).outcome.text, answered.settled_at, answered, is_done=True)
         else:
             text = gettext("Anyone in %(room)s can answer") % {"room": self.room.name}
             yield Step(name, text, question=asked if asked and asked.is_open else None)

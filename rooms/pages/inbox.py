@@ -22,6 +22,7 @@ from rooms.models import Answer, Question, QuestionQuerySet, Room
 from rooms.pages.open_cards import number, number_in
 from rooms.people.agents import connected_in
 from rooms.rendering import cards
+from rooms.rendering.card_content import Card
 from rooms.web import base_context, form, is_htmx, page
 
 # The rows that a group shows at first (a window is as high), how many more on demand, and how many at most.
@@ -81,7 +82,7 @@ class Filters:
 class Row:
     """An open question in one line."""
 
-    card: cards.Card
+    card: Card
     address: str
 
     @property

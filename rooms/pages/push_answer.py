@@ -91,7 +91,7 @@ def _waiting(request: HttpRequest) -> tuple[Question | None, int]:
 def _too_late(request: HttpRequest, settled: Question) -> HttpResponse:
     """Who decided what."""
     card = card_of(settled, request.user.pk)
-    body = ": ".join(filter(None, [card.outcome, card.prompts[0].summary]))
+    body = ": ".join(filter(None, [card.outcome.text, card.prompts[0].summary]))
     return _notification(settled, gettext("Your answer came too late"), body, status=409)
 
 

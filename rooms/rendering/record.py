@@ -7,8 +7,9 @@ from django.utils.translation import gettext
 
 from rooms.contract.prompts import parse_prompts
 from rooms.contract.votes import cast_at
-from rooms.rendering.cards import Card, in_words, voter
+from rooms.rendering.card_content import Card, voter
 from rooms.rendering.humanize import duration
+from rooms.rendering.prompts import in_words
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,13 @@ class Record:
         if question.is_held:
             decided_at = cast_at(question.decided_by[-1])
             steps += [
-                self._since_the_ask(self.card.outcome, decided_at),
+                self._since_the_ask(self.card.outcome.text, decided_at),
                 Step(gettext("Not sent to the agent yet")),
             ]
         elif not question.settled_at:
             steps.append(Step(gettext("Not answered yet")))
         if question.settled_at:
-            steps.append(self._since_the_ask(self.card.outcome, question.settled_at))
+            steps.append(self._since_the_ask(self.card.outcome.text, question.settled_at))
         if question.delivered_at:
             steps.append(self._since_the_ask(gettext("Delivered to the agent"), question.delivered_at))
         elif question.settled_at and self.card.answer:

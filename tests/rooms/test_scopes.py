@@ -13,7 +13,7 @@ from django.test import Client
 from rooms import access, lifecycle
 from rooms.contract.payload import parse_ask
 from rooms.models import AgentKey, Answer, AuditEntry, Membership, Message, Question, Room
-from rooms.rendering.cards import Card
+from rooms.rendering.card_content import Card
 
 DATABASE = "Which database should we use?"
 REPORT = {"answers": {DATABASE: "SQLite"}, "via": "terminal"}
@@ -146,8 +146,8 @@ def test_answer_through_a_key_names_person_and_key(chat_bot: Any, question: Ques
     question = Question.objects.with_answer().get()
     answer = question.answer
     assert (answer.user, answer.username, answer.via, answer.through) == (ben, "ben", "api", "Chat bot")
-    assert Card(question).outcome == "Answered by ben through Chat bot"
-    assert Card(question, is_mine=True).outcome == "Answered by you through Chat bot"
+    assert Card(question).outcome.text == "Answered by ben through Chat bot"
+    assert Card(question, is_mine=True).outcome.text == "Answered by you through Chat bot"
     # The chat bot is not the agent that asked: nothing has reached that one yet.
     assert question.delivered_at is None
 
@@ -211,7 +211,7 @@ def test_held_decision_through_a_key_says_so(chat_bot: Any, ask: Callable[..., Q
     question = ask(care={"undo_seconds": 60})
     assert chat_bot.post(chat_bot.answer_url(question.pk), FOR_ANA).json()["status"] == "open"
     question = Question.objects.with_answer().get()
-    assert Card(question).outcome == "Answered by Ana Costa through Chat bot"
+    assert Card(question).outcome.text == "Answered by Ana Costa through Chat bot"
     lifecycle.release(question)
     answer = Answer.objects.get()
     assert (answer.username, answer.via, answer.through) == ("ana", "api", "Chat bot")
