@@ -115,8 +115,9 @@ class EventStream:
         assert event is not None, "the stream ended"
         return event
 
-    def until(self, name: str) -> Event:
-        while (event := self.next()).event != name:
+    def until(self, name: str, text: str = "") -> Event:
+        """The next event of this name that contains the text."""
+        while (event := self.next()).event != name or text not in event.data:
             pass
         return event
 

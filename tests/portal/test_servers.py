@@ -158,10 +158,10 @@ def test_a_client_that_disconnects_is_noticed(host: Host, ana: Person) -> None:
     with ana.stream("lobby") as page:
         with agent.waiting(question["id"]):
             eventually(lambda: agent.read(question["id"])["agent"]["active"])
-            assert "Waiting" in page.until(f"marks-{question['id']}").data
+            page.until(f"marks-{question['id']}", "Waiting")
         # Long before its lease ends.
         eventually(lambda: not agent.read(question["id"])["agent"]["active"])
-        assert "Waiting" not in page.until(f"marks-{question['id']}").data
+        page.until(f"marks-{question['id']}", "Agent left")
     eventually(lambda: streams(host.portal) == 0)
 
 

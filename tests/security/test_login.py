@@ -174,9 +174,9 @@ def test_it_takes_as_long_to_refuse_a_name_that_exists_as_one_that_does_not(db: 
     get_user_model().objects.create_user("ana", password=PASSWORD)
 
     def seconds(username: str) -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         sign_in("wrong", username)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     # In turns: whatever else the machine does in that second meets both.
     guesses = [[seconds(name) for name in ("ana", "nobody")] for _ in range(GUESSES)]
