@@ -109,7 +109,9 @@ class Locked:
     question_ids: Collection[str]
     room_ids: Collection[int]
     # Decided questions that can still be undone.
-    held_ids: Collection[str] = ()
+    held_ids: Collection[str]
+    # How many of all these an agent waits for, by room.
+    attended: Counter[int]
 
     @property
     def condition(self) -> Q:
@@ -120,13 +122,14 @@ class Locked:
 def locked_in(rooms: Collection[Room], standing: Standing) -> Locked:
     """The open questions of these rooms that do not wait for this person."""
     careful = _careful().filter(room__in=rooms)
-    locked = [
-        question.pk
+    locked = {
+        question.pk: question
         for question in careful
         if lock_on(question, standing) or standing.username in voters_of(question)
-    ]
-    held = held_in(rooms).values_list("pk", flat=True)
-    return Locked(locked, standing.watches, list(held))
+    }
+    held = {question.pk: question for question in held_in(rooms).only("room_id", "is_attended")}
+    attended = Counter(question.room_id for question in (locked | held).values() if question.is_attended)
+    return Locked(list(locked), standing.watches, list(held), attended)
 
 
 def held_in(rooms: Collection[Room]) -> QuestionQuerySet:
@@ -175,5 +178,5 @@ def count_locked(ballots: Counter[Ballot], room_id: int, standing: Standing | No
 
 
 def _careful() -> Any:
-    questions = Question.objects.open().filter(care__isnull=False).order_by()
-    return questions.only("status", "care", "votes", "escalates_at", "room_id")
+    questions = Question.objects.open().careful().order_by()
+    return questions.only("status", "care", "votes", "escalates_at", "room_id", "is_attended")

@@ -69,7 +69,7 @@ def close_questions_after(room: Room, seconds: int | None, by: Person | None = N
         Room.objects.filter(pk=room.pk).update(close_after_seconds=seconds)
         last_seen = Coalesce("last_seen_at", "asked_at")
         closes_at = None if seconds is None else last_seen + timedelta(seconds=seconds)
-        room.questions.unattended().update(closes_at=closes_at)
+        room.questions.open().unattended().update(closes_at=closes_at)
         audit.record(Action.ROOM_CHANGED, room, actor_of(by), close_after_seconds=seconds)
     room.close_after_seconds = seconds
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self, TypedDict
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, F, Q
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext_lazy as _
 
@@ -53,7 +53,14 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         """Decided, and in the undo window."""
         # The status is no parameter, because SQLite uses a partial index only for a literal.
         is_open = RawSQL("status = 'open'", (), models.BooleanField())
-        return self.filter(is_open, held_until__isnull=False)
+        # MariaDB finds them by the parameter.
+        return self.open().filter(is_open, held_until__isnull=False)
+
+    def careful(self) -> Self:
+        """Those with options of care."""
+        # As a text: `care__isnull` calls a function on MariaDB, which then uses no index.
+        care = ExpressionWrapper(F("care"), output_field=models.TextField())
+        return self.alias(care_text=care).filter(care_text__isnull=False)
 
     def escalating(self, now: datetime) -> Self:
         """Unanswered for so long that managers have to be notified; the longest overdue first."""
@@ -66,7 +73,8 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
     def unattended(self) -> Self:
         """Open, but no agent waits: shown separately, and closed after the time that the room sets."""
-        return self.open().filter(is_attended=False)
+        # Without the status, which is not in the index of these questions.
+        return self.filter(is_attended=False, settled_at=None)
 
     def abandoned(self, now: datetime) -> Self:
         """Shown as attended, but the lease is over; the longest overdue first."""
@@ -210,17 +218,24 @@ class Question(models.Model):
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_lease",
             ),
-            # Counts badges, however many open questions have no waiting agent.
+            # Counts badges in the index alone, however many open questions have no waiting agent. SQLite does
+            # so only if the columns of the condition are in the index as well.
             models.Index(
-                fields=("room",),
+                fields=("room", "is_attended"),
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_attended",
             ),
-            # The rows of the inbox in their order, however many questions are open.
+            # The rows of the inbox in their order, with all that it filters by, however many are open.
             models.Index(
-                fields=("asked_at", "room"),
+                fields=("asked_at", "room", "agent_name", "is_attended", "id"),
                 condition=Q(is_attended=True),
                 name="ask_bridge_q_inbox",
+            ),
+            # The same for those without a waiting agent. An ask does not write to it.
+            models.Index(
+                fields=("asked_at", "room", "agent_name", "is_attended", "settled_at", "id"),
+                condition=Q(is_attended=False, settled_at=None),
+                name="ask_bridge_q_unattended",
             ),
             # Every page reads the open careful questions, to tell which of them the person may decide. No
             # condition on the status: the query has it as a parameter, and SQLite would not use the index.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 from typing import Any
 from urllib.parse import urlencode
@@ -144,31 +144,22 @@ def _groups(filters: Filters, rooms: list[Room], user: Any, base: dict[str, Any]
     attended = _filtered(Question.objects.attended(), filters, shown, standing).order_by("asked_at")
     needed, held = attended.exclude(locked.condition), attended.filter(pk__in=locked.held_ids)
     others = attended.filter(locked.condition).exclude(pk__in=locked.held_ids)
-    needed_total = needed.count() if filters.are_set else base["attended_total"]
-    open_total = _filtered(Question.objects.open().filter(room__in=shown), filters, shown, standing).count()
-    attended_total = _filtered(
-        Question.objects.attended().filter(room__in=shown), filters, shown, standing
-    ).count()
-    held_total = held.count()
-    unattended = Question.objects.none()
-    if filters.has_unattended:
-        unattended = _filtered(Question.objects.unattended(), filters, shown, standing).order_by("asked_at")
-    rows = {
-        name: _rows(questions.with_answer()[: filters.rows], filters, user, standing)
-        for name, questions in (
-            ("needed", needed),
-            ("held", held),
-            ("others", others),
-            ("unattended", unattended),
-        )
+    unattended = _filtered(Question.objects.unattended(), filters, shown, standing).order_by("asked_at")
+    counts = base["attended_counts"]
+    is_counted = not (filters.agent or filters.is_mine)
+    needed_total = sum(counts[room.pk] for room in shown) if is_counted else needed.count()
+    groups = {
+        "needed": needed,
+        "held": held,
+        "others": others,
+        "unattended": unattended if filters.has_unattended else unattended.none(),
     }
     return {
-        **rows,
+        **_rows(groups, filters, user, standing),
         "needed_total": needed_total,
-        "held_total": held_total,
-        "others_total": attended_total - needed_total - held_total,
-        # Counted from two indexes: of the open questions of a room, and of those that an agent waits for.
-        "unattended_total": open_total - attended_total,
+        "held_total": held.count(),
+        "others_total": others.count(),
+        "unattended_total": unattended.count(),
         "more_address": _more_address(filters, needed_total),
         "unattended_address": filters.address(unattended="" if filters.has_unattended else "1"),
         "close_limit": CLOSE_LIMIT,
@@ -195,14 +186,19 @@ def _filtered(
     return questions
 
 
-def _rows(questions: QuestionQuerySet, filters: Filters, user: Any, standing: locks.Standing) -> list[Row]:
-    return [
-        Row(
-            cards.card_of(question, user.pk, locks.lock_on(question, standing)),
-            filters.address(question=question.pk),
-        )
-        for question in questions
-    ]
+def _rows(
+    groups: dict[str, QuestionQuerySet], filters: Filters, user: Any, standing: locks.Standing
+) -> dict[str, list[Row]]:
+    # The ids are found in an index, however many questions are left out. Only what is shown is read.
+    ids = {name: list(found.values_list("pk", flat=True)[: filters.rows]) for name, found in groups.items()}
+    questions = Question.objects.with_answer().order_by().in_bulk(list(chain.from_iterable(ids.values())))
+
+    def row(question: Question) -> Row:
+        card = cards.card_of(question, user.pk, locks.lock_on(question, standing))
+        return Row(card, filters.address(question=question.pk))
+
+    # One may have been deleted meanwhile.
+    return {name: [row(questions[pk]) for pk in found if pk in questions] for name, found in ids.items()}
 
 
 def _more_address(filters: Filters, total: int) -> str:
@@ -242,7 +238,7 @@ def _focus(
         "next": following.address if following and following.question != question else "",
         "following_total": groups["needed_total"] - (place is not None),
         "back": filters.address(),
-        "agents_at_work": [] if question else _agents_at_work(rooms),
+        "agents_at_work": [] if question or filters.are_set else _agents_at_work(rooms),
     }
 
 
