@@ -29,6 +29,7 @@ from rooms.db import timezone
 from rooms.db.transactions import Refusal, refusal_of
 from rooms.models import Question, Room
 from rooms.people import preferences
+from rooms.rendering.language import follow_person
 
 View = Callable[..., HttpResponseBase]
 
@@ -40,7 +41,7 @@ TIME_ZONE_COOKIE = "ask_bridge_time_zone"
 
 
 def page(view: View) -> View:
-    """Decorator: signed-in people only, with times in the zone of their browser.
+    """Decorator: signed-in people only, in their language, with times in the zone of their browser.
 
     A form sent by htmx gets a sentence instead of a login page.
     """
@@ -51,6 +52,7 @@ def page(view: View) -> View:
     def guarded(request: HttpRequest, **path: str) -> HttpResponseBase:
         if request.headers.get("HX-Boosted") == "true":
             return _load_as_a_whole(request)
+        follow_person(request)
         if request.user.is_authenticated:
             try:
                 with _zone_of_browser(request):

@@ -9,11 +9,13 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from tests.harness.databases import mariadb_url
+from tests.harness.pages import click_option, mark_open_streams, wait_for_stream
 from tests.harness.people import Person
 from tests.harness.timing import eventually
-from tests.portal.portals import ASGI_SERVER, Host, running_host
+from tests.portal.portals import ASGI_SERVER, PASSWORD, RUNSERVER, Host, run, running_host
 
 HOSTS = [
     "plain",
@@ -35,6 +37,16 @@ HOSTS = [
 PREFIXES = {"deep_prefix": "/teams/tools/ask-bridge"}
 ROOTS = {"script_name": "/intranet"}
 APPLICATIONS = {"channels_routing": "tests.portal.hosts.routing:application"}
+# For the styles and scripts of a page in a browser.
+SERVED_WITH_FILES = {"spartan"}
+
+# One process for three commands.
+MAKE_ROOM = """
+from django.core.management import call_command
+call_command("createsuperuser", username="root@x.org", email="root@x.org", interactive=False)
+call_command("createroom", "attic")
+call_command("createkey", "attic", label="test")
+"""
 
 
 @pytest.fixture(scope="module", params=HOSTS)
@@ -45,7 +57,7 @@ def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     with ExitStack() as stack:
         if request.param == "mariadb":
             places["HOST_DATABASE"] = stack.enter_context(mariadb_url())
-        server = [*ASGI_SERVER, application]
+        server = RUNSERVER if request.param in SERVED_WITH_FILES else [*ASGI_SERVER, application]
         yield stack.enter_context(running_host(request.param, data, server, **places))
 
 
@@ -140,3 +152,39 @@ def test_its_websockets_are_open_as_before(host: Host) -> None:
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
         )
         assert connection.recv(1024).startswith(b"HTTP/1.1 101 ")
+
+
+@pytest.mark.parametrize("host", ["spartan"], indirect=True)
+def test_styles_and_scripts_work_in_the_body(host: Host, ana: Person, chromium: Browser) -> None:
+    site = f"http://127.0.0.1:{host.portal.port}"
+    page = chromium.new_page(base_url=site)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    mark_open_streams(page)
+    page.context.add_cookies(
+        [{"name": name, "value": value, "url": site} for name, value in ana.cookies.items()]
+    )
+    question = host.agent.ask()
+    page.goto(f"/ask/rooms/lobby/questions/{question['id']}")
+    wait_for_stream(page)
+    assert page.locator("head link, head script").count() == 0
+    card = page.locator(f"#card-{question['id']}")
+    click_option(page, "SQLite")
+    expect(card).to_contain_text("Answered by you")
+    # The agent's colour, which is only in our styles.
+    assert card.evaluate("card => getComputedStyle(card).borderLeftStyle") == "solid"
+    page.context.close()
+    assert errors == []
+
+
+@pytest.mark.parametrize("host", ["spartan"], indirect=True)
+def test_without_the_admin_commands_and_pages_manage_rooms(host: Host) -> None:
+    variables = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
+    key = run(host.environment | variables, "django", "shell", "-v0", "-c", MAKE_ROOM).split()[-1]
+    assert host.portal.agent("attic", key).ask()["status"] == "open"
+    root = host.person("root")
+    changed = root.post(
+        "/ask/rooms/attic/manage", {"name": "Loft", "is_open": "", "close_after_seconds": "never"}
+    )
+    assert changed.status == 303
+    assert "Loft" in root.get("/ask/rooms/attic").text

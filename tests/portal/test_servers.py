@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -338,15 +339,15 @@ def test_each_server_of_the_table_is_stopped_here() -> None:
     )
 
 
-@pytest.mark.parametrize("server", LIMITS)
-def test_a_viewer_that_does_not_read_delays_a_stop_only_as_long_as_the_server_is_told(
+@pytest.mark.parametrize("server", ROWS)
+def test_a_viewer_that_does_not_read_delays_a_stop_as_the_table_says(
     server: str, prepared: tuple[Path, str], tmp_path: Path
 ) -> None:
     _, delay = ROWS[server]
-    (told_seconds,) = re.findall(r"(\d+) seconds in all", delay)
+    told = re.search(r"(\d+) seconds", delay)
     with (
         host_on(documented(server, with_limit=True), prepared, tmp_path) as host,
-        viewer_that_does_not_read(host.portal, host.person("ana")),
+        viewer_that_does_not_read(host.portal, host.person("ana")) as viewer,
     ):
         eventually(lambda: streams(host.portal) == 1)
         for _ in range(CARDS):
@@ -355,5 +356,7 @@ def test_a_viewer_that_does_not_read_delays_a_stop_only_as_long_as_the_server_is
             eventually(lambda: value(host.portal, "ask_bridge_waiting_agents") == 1)
             host.portal.process.terminate()
             assert waiting.reply().status == 503
+        if delay.startswith("until they leave") and sys.version_info >= (3, 12):
+            viewer.close()
         # Long enough for a busy machine, and not without end.
-        host.portal.process.wait(int(told_seconds) + PATIENCE_SECONDS)
+        host.portal.process.wait((int(told[1]) if told else 0) + PATIENCE_SECONDS)

@@ -15,9 +15,13 @@ from tests.portal.portals import RUNSERVER, Host, running_host
 AT_ONCE_SECONDS = 10  # far less than any wait that is asked for here
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with running_host("plain", tmp_path_factory.mktemp("wsgi"), RUNSERVER) as running:
+GUNICORN = ["-m", "gunicorn", "--bind", "127.0.0.1:PORT", "--no-control-socket", "tests.portal.hosts.wsgi"]
+SERVERS = {"runserver": RUNSERVER, "gunicorn": GUNICORN}
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with running_host("plain", tmp_path_factory.mktemp("wsgi"), SERVERS[request.param]) as running:
         yield running
 
 
@@ -61,6 +65,7 @@ def test_a_deadline_passes_with_the_next_request(host: Host) -> None:
     assert eventually(lambda: host.agent.read(question["id"])["status"] == "expired")
 
 
+@pytest.mark.parametrize("host", ["runserver"], indirect=True)  # it serves the scripts
 def test_an_open_page_follows_by_asking(host: Host, ana: Person, chromium: Browser) -> None:
     site = f"http://127.0.0.1:{host.portal.port}"
     context = chromium.new_context(base_url=site)

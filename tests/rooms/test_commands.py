@@ -55,7 +55,7 @@ def test_existing_room_is_not_opened(db: None) -> None:
     run("createroom", "ops")
     printed = run("createroom", "ops", "--open")
     assert "stays for members only" in printed
-    assert "in the admin" in printed
+    assert "in its settings" in printed
     assert not Room.objects.get().is_open
 
 

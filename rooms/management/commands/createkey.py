@@ -54,7 +54,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"There is no room “{room}”; make it with: createroom {room}")
         if found.archived_at:
-            raise CommandError(f"Room {room} is archived; restore it in the admin first.")
+            raise CommandError(f"Room {room} is archived; restore it in its settings first.")
         longest = AgentKey._meta.get_field("label").max_length or 0
         if not 1 <= len(label.strip()) <= longest:
             raise CommandError(f"The label takes 1 to {longest} characters.")

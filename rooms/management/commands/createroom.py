@@ -51,13 +51,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user called “{unknown}”.") from unknown
         before = Room.objects.filter(slug=slug).first()
         if before and before.archived_at:
-            raise CommandError(f"Room {slug} is archived; restore it in the admin first.")
+            raise CommandError(f"Room {slug} is archived; restore it in its settings first.")
         known = set(Membership.objects.filter(room=before).values_list("user_id", flat=True))
         room = lifecycle.create_room(slug, name=name, is_open=open, members=members)
         if before:
             self.stdout.write(f"Room {slug} exists already and stays {_openness(room)}.")
             if open and not room.is_open:
-                self.stdout.write("To open it to everybody, change it in the admin.")
+                self.stdout.write("To open it to everybody, change it in its settings.")
             if name and name != room.name:
                 self.stdout.write(f"Its name stays “{room.name}”.")
         else:

@@ -83,7 +83,7 @@ class Command(BaseCommand):
     def _room(self, slug: str) -> Room:
         found = Room.objects.filter(slug=slug).first()
         if found and found.archived_at:
-            raise CommandError(f"Room {slug} is archived; restore it in the admin first.")
+            raise CommandError(f"Room {slug} is archived; restore it in its settings first.")
         if found:
             return found
         try:

@@ -4,7 +4,7 @@ from tests.portal.hosts.base import *  # noqa: F403
 from tests.portal.hosts.base import INSTALLED_APPS, MIDDLEWARE, TEMPLATES, Path
 
 MISSING = ("django.contrib.admin", "django.contrib.messages")
-INSTALLED_APPS = [app for app in INSTALLED_APPS if app not in MISSING]
+INSTALLED_APPS = ["daphne", *(app for app in INSTALLED_APPS if app not in MISSING)]
 MIDDLEWARE = [path for path in MIDDLEWARE if "messages" not in path]
 ROOT_URLCONF = "tests.portal.hosts.spartan_urls"
 TEMPLATES = [
