@@ -131,8 +131,11 @@ def startup_lock() -> Iterator[None]:
     """Let processes that start together prepare a database server one after the other."""
     # Both servers release the lock with its connection, even if the process is killed.
     if connection.vendor == "postgresql":
-        with _connect(autocommit=True) as lock:
-            lock.execute("SELECT pg_advisory_lock(%s)", [STARTUP_LOCK])
+        # In a transaction: a lock of the session would stay with a connection of PgBouncer, which
+        # other processes share, and which keeps it when this one has ended.
+        with _connect() as lock:
+            lock.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # migrations may take long
+            lock.execute("SELECT pg_advisory_xact_lock(%s)", [STARTUP_LOCK])
             yield
     elif connection.vendor == "mysql":
         with closing(connection.copy()) as own, own.cursor() as cursor:
@@ -144,10 +147,10 @@ def startup_lock() -> Iterator[None]:
         yield  # the lock of the data folder is enough
 
 
-def _connect(**options: Any) -> psycopg.Connection[Any]:
+def _connect() -> psycopg.Connection[Any]:
     """Connect without Django, so that the error is PostgreSQL's own."""
     parameters = connection.get_connection_params() | {"connect_timeout": CONNECT_TIMEOUT_SECONDS}
-    return psycopg.connect(**parameters, **options)
+    return psycopg.connect(**parameters)
 
 
 def _database_place() -> str:

@@ -61,10 +61,13 @@ def _sqlite(name: str, url: str) -> dict[str, Any]:
 
 def _postgres(name: str, url: str) -> dict[str, Any]:
     config = _server(url, f"{name} must look like postgres://user:password@host:5432/name")
+    options = config.get("OPTIONS", {})
+    # Behind PgBouncer in transaction mode: such a cursor is read after its transaction, from any connection.
+    config["DISABLE_SERVER_SIDE_CURSORS"] = bool(options.pop("disable_server_side_cursors", False))
     config["OPTIONS"] = {
         "connect_timeout": CONNECT_TIMEOUT_SECONDS,
         "tcp_user_timeout": UNACKNOWLEDGED_MILLISECONDS,
-        **config.get("OPTIONS", {}),
+        **options,
     }
     return config
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -362,6 +362,38 @@ def test_words_are_erased_by_the_next_process_and_then_every_few_hours(
     monkeypatch.setattr(erasing, "_erased_at", timezone.now() - erasing.ERASE_EVERY)
     erasing.erase_if_needed()
     assert places_of(WORD) == []
+
+
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_a_rebuild_erases_the_words_of_mariadb(told: Question) -> None:
+    if connection.vendor != "mysql":
+        pytest.skip("the index of MariaDB")
+    age(2, told)
+    writer.catch_up()
+    erasing.erase()
+    assert WORD.lower() in words_of_mariadb()
+    by_retention(told, None)
+    erasing.erase_if_needed()
+    assert WORD.lower() in words_of_mariadb()
+    # Not within a transaction, which a rebuild would commit.
+    with transaction.atomic():
+        erasing.erase()
+    assert WORD.lower() in words_of_mariadb()
+    erasing.erase()
+    assert WORD.lower() not in words_of_mariadb()
+
+
+def words_of_mariadb() -> str:
+    """All words in the full-text index, those of deleted entries included."""
+    with connection.cursor() as cursor:
+        name = f"{connection.settings_dict['NAME']}/ask_bridge_historyentry"
+        cursor.execute("SET GLOBAL innodb_ft_aux_table = %s", [name])
+        words = []
+        for table in ("INNODB_FT_INDEX_TABLE", "INNODB_FT_INDEX_CACHE"):
+            cursor.execute(f"SELECT word FROM information_schema.{table}")  # noqa: S608 - constants
+            words += [word for (word,) in cursor.fetchall()]
+    return " ".join(words)
 
 
 @pytest.mark.django_db(transaction=True)

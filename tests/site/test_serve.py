@@ -160,6 +160,24 @@ def test_processes_that_start_together_on_postgres_greet_once(
         assert site.stop() == (0, "")
 
 
+def test_the_lock_of_a_start_belongs_to_a_transaction(
+    manage: Manage, postgres_and_redis: dict[str, str]
+) -> None:
+    """PgBouncer in transaction mode would leave a lock of the session to other processes."""
+    look = """
+from django.db import connection
+from bridge.preflight import startup_lock
+with startup_lock(), connection.cursor() as cursor:
+    cursor.execute(
+        "SELECT state FROM pg_stat_activity JOIN pg_locks USING (pid) "
+        "WHERE locktype = 'advisory' AND datname = current_database()"
+    )
+    print(cursor.fetchall())
+"""
+    done = manage("shell", "-v0", "-c", look, **postgres_and_redis)
+    assert done.stdout == "[('idle in transaction',)]\n", done.stderr
+
+
 def test_help_shows_an_example(manage: Manage) -> None:
     shown = manage("serve", "--help").stdout
     assert "python manage.py serve --host 0.0.0.0 --port 8080" in shown

@@ -138,6 +138,15 @@ def test_the_two_urls_choose_postgres_and_redis(environment: dict[str, str]) -> 
     assert layer["CONFIG"]["hosts"] == ["redis://r:6380/2"]
 
 
+def test_the_url_of_postgres_can_be_one_of_pgbouncer(manage: Manage) -> None:
+    show = "import json; from django.conf import settings; print(json.dumps(settings.DATABASES['default']))"
+    url = "postgres://ana@db:6432/ask"
+    for end, is_disabled in (("", False), ("?disable_server_side_cursors=true", True)):
+        database = json.loads(manage("shell", "-v0", "-c", show, DATABASE_URL=url + end).stdout)
+        assert database["DISABLE_SERVER_SIDE_CURSORS"] is is_disabled
+        assert "disable_server_side_cursors" not in database["OPTIONS"]
+
+
 def test_mariadb_is_read_from_its_url(manage: Manage) -> None:
     show = "import json; from django.conf import settings; print(json.dumps(settings.DATABASES['default']))"
     done = manage("shell", "-v0", "-c", show, DATABASE_URL="mysql://ana:p%40ss@db:3307/ask")
