@@ -104,6 +104,9 @@ PROOFS: dict[str, list[str]] = {
         f"{ADMISSION}::test_a_refused_address_opens_nothing[ip_rule]",
         f"{ADMISSION}::test_the_maintenance_page_is_the_reply_to_streams_and_waits[maintenance]",
     ],
+    "single sign-on of its own, for example by django-allauth": [
+        "portal/test_sample_portal.py::test_people_of_single_sign_on_have_their_name_and_the_rooms_of_their_groups"
+    ],
     "people without a session, named by a header of the proxy": [
         f"{ADMISSION}::test_the_person_of_a_stream_is_the_one_of_its_request[remote_user]"
     ],

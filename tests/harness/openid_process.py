@@ -42,6 +42,6 @@ def forge_token(response: Response) -> Response:
 
 if __name__ == "__main__":
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # it has no TLS
-    app = oidc_provider_mock.app(require_nonce=True)
+    app = oidc_provider_mock.app(require_nonce="--without-nonce" not in sys.argv)
     app.after_request(forge_token)
     run_simple("127.0.0.1", int(sys.argv[1]), app, threaded=True)

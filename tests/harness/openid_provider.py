@@ -16,17 +16,15 @@ from tests.harness.timing import eventually
 class OpenIDProvider:
     """Knows the people that it is told about; its page asks who of them signs in."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, requires_nonce: bool = True) -> None:
         self.port = free_port()
+        self._command = [sys.executable, "-m", "tests.harness.openid_process", str(self.port)]
+        self._command += [] if requires_nonce else ["--without-nonce"]
         self.start()
 
     def start(self) -> None:
         """Start it, also again: it then has a new key and knows nobody."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.harness.openid_process", str(self.port)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(self._answers, START_SECONDS)
 
     @property
@@ -85,8 +83,8 @@ class OpenIDProvider:
 
 
 @contextmanager
-def openid_provider() -> Iterator[OpenIDProvider]:
-    provider = OpenIDProvider()
+def openid_provider(*, requires_nonce: bool = True) -> Iterator[OpenIDProvider]:
+    provider = OpenIDProvider(requires_nonce=requires_nonce)
     try:
         yield provider
     finally:

@@ -24,8 +24,9 @@ def agent_machine(wheel: Path) -> Machine:
 
 @pytest.fixture(scope="session")
 def portal_machine(wheel: Path) -> Machine:
-    """A machine after the commands of docs/portal.md, with django-csp for the sample portal."""
-    packages = [f"{wheel}[portal]", "daphne", "channels-redis", "psycopg[binary]", "django-csp"]
+    """A machine after the commands of docs/portal.md, with two packages for the sample portal."""
+    packages = [f"{wheel}[portal]", "daphne", "channels-redis", "psycopg[binary]"]
+    packages += ["django-csp", "django-allauth[socialaccount]"]
     with made_once("portal-machine", lambda folder: new_machine(folder, *packages)) as folder:
         return Machine(folder)
 

@@ -52,10 +52,10 @@ def build_wheel(folder: Path) -> Path:
 
 
 def new_machine(folder: Path, *requirements: str) -> Machine:
-    """A machine with these requirements installed, in the versions of requirements/server.txt."""
+    """A machine with these requirements installed, in the versions of requirements/dev.txt."""
     venv.create(folder)
     machine = Machine(folder)
-    locked = (ROOT / "requirements" / "server.txt").read_text()
+    locked = (ROOT / "requirements" / "dev.txt").read_text()
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(re.findall(r"^(\S+==[^\\\n]+)", locked, re.MULTILINE)))
     _pip("--python", str(machine.python), "install", "--constraint", str(constraints), *requirements)

@@ -2,20 +2,24 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.harness.agents import Agent
 from tests.harness.chromium import violations_in
+from tests.harness.openid_provider import OpenIDProvider, openid_provider
 from tests.harness.pages import mark_open_streams, wait_for_still_cards, wait_for_stream
-from tests.harness.people import Person
+from tests.harness.people import Person, Visitor
 from tests.harness.shared_folder import made_once
 from tests.harness.sites import ROOT
 from tests.portal.machines import Machine
@@ -39,6 +43,7 @@ ben.groups.add(Group.objects.create(name="Vertrieb"))
 class Sample:
     portal: Portal
     agent: Agent
+    provider: OpenIDProvider
 
     def person(self, name: str) -> Person:
         return self.portal.person(name, PASSWORD, "/anmelden/")
@@ -54,7 +59,16 @@ def install_packages(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+def provider() -> Iterator[OpenIDProvider]:
+    """django-allauth sends no nonce: it has PKCE."""
+    with openid_provider(requires_nonce=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sample(
+    portal_machine: Machine, provider: OpenIDProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sample]:
     folder = tmp_path_factory.mktemp("sample") / "portal"
     unused = shutil.ignore_patterns("*.sqlite3", ".venv", "node_modules")
     shutil.copytree(ROOT / "examples" / "portal", folder, ignore=unused)
@@ -63,7 +77,7 @@ def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) ->
         shutil.copytree(packages / "node_modules", folder / "node_modules")
 
     def manage(*arguments: str) -> str:
-        return portal_machine.check("python", "manage.py", *arguments, cwd=folder)
+        return portal_machine.check("python", "manage.py", *arguments, cwd=folder, **provider.variables)
 
     manage("check", "--fail-level", "WARNING")
     manage("makemigrations", "--check", "--dry-run")
@@ -73,9 +87,9 @@ def sample(portal_machine: Machine, tmp_path_factory: pytest.TempPathFactory) ->
     manage("createroom", "vertrieb", "--group", "Vertrieb")
     key = manage("createkey", "plattform", "--label", "first-agent").strip()
     server = [str(portal_machine.python), "manage.py", "runserver", "PORT", "--noreload"]
-    portal = Portal(server, folder, portal_machine.environment(), PREFIX)
+    portal = Portal(server, folder, portal_machine.environment(**provider.variables), PREFIX)
     try:
-        yield Sample(portal, portal.agent("plattform", key))
+        yield Sample(portal, portal.agent("plattform", key), provider)
     finally:
         portal.end()
 
@@ -166,6 +180,41 @@ def test_group_has_its_room(sample: Sample) -> None:
 def test_people_have_the_names_of_the_portal(sample: Sample) -> None:
     page = sample.person("ana").get(f"{PREFIX}/settings").text
     assert "Ana Costa (plattform)" in page
+
+
+class Colleague(Person):
+    """A person who signs in at the company's provider, from the link on the portal's login page."""
+
+    prefix = PREFIX
+
+    def __init__(self, sample: Sample, username: str, **claims: Any) -> None:
+        Visitor.__init__(self, sample.portal)
+        login = self.get(self.get(f"{PREFIX}/").headers["Location"]).text
+        [link] = re.findall(r'href="(/konto/[^"]+)"', login)
+        sample.provider.know(username, preferred_username=username, **claims)
+        back = sample.provider.approve(self.get(unescape(link)).headers["Location"], username)
+        assert self.get(back).headers["Location"] == f"{PREFIX}/"
+
+
+def test_people_of_single_sign_on_have_their_name_and_the_rooms_of_their_groups(sample: Sample) -> None:
+    claims = {"name": "Carla Rossi", "email": "carla@example.org", "email_verified": True}
+    carla = Colleague(sample, "carla", **claims, groups=["Vertrieb", "Unbekannt"])
+    assert "Carla Rossi" in carla.get(f"{PREFIX}/settings").text
+    assert carla.get(f"{PREFIX}/rooms/plattform").status == 404
+    with carla.stream("vertrieb") as stream:
+        carla.say("Guten Tag", room="vertrieb")
+        assert "Carla Rossi" in stream.until("entry").data
+    # The groups are those of her last sign-in, and her account is the same.
+    again = Colleague(sample, "carla", **claims, groups=[])
+    assert again.get(f"{PREFIX}/rooms/vertrieb").status == 404
+    assert carla.get(f"{PREFIX}/rooms/vertrieb").status == 404
+
+
+def test_account_of_single_sign_on_is_never_one_with_a_password(sample: Sample) -> None:
+    ana = Colleague(sample, "ana", name="Ana Falsch")
+    assert "Ana Falsch" in ana.get(f"{PREFIX}/settings").text
+    assert ana.get(f"{PREFIX}/rooms/plattform").status == 404
+    assert sample.portal.request("GET", "/konto/signup/").status == 404
 
 
 def test_nothing_went_wrong_unseen(sample: Sample) -> None:

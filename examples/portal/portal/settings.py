@@ -53,6 +53,34 @@ AUTH_USER_MODEL = "people.Person"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 
+# Single sign-on with OpenID Connect, by django-allauth. Ask Bridge needs nothing for it.
+OIDC_ISSUER = os.environ.get("OIDC_ISSUER", "")
+if OIDC_ISSUER:
+    INSTALLED_APPS += [
+        "allauth",
+        "allauth.account",
+        "allauth.socialaccount",
+        "allauth.socialaccount.providers.openid_connect",
+    ]
+    MIDDLEWARE += ["allauth.account.middleware.AccountMiddleware"]
+    SOCIALACCOUNT_ONLY = True  # passwords are only for accounts that an admin has made
+    ACCOUNT_EMAIL_VERIFICATION = "none"
+    SOCIALACCOUNT_LOGIN_ON_GET = True  # a link: the policy below lets no form lead to another site
+    SOCIALACCOUNT_PROVIDERS = {
+        "openid_connect": {
+            "OAUTH_PKCE_ENABLED": True,
+            "APPS": [
+                {
+                    "provider_id": "firma",
+                    "name": "Firma",
+                    "client_id": os.environ["OIDC_CLIENT_ID"],
+                    "secret": os.environ["OIDC_CLIENT_SECRET"],
+                    "settings": {"server_url": OIDC_ISSUER},
+                }
+            ],
+        }
+    }
+
 ASK_BRIDGE = {
     "PERMISSIONS": "portal.permissions.TeamPermissions",
     "PROFILES": "portal.profiles.TeamProfiles",

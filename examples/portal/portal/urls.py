@@ -1,4 +1,5 @@
 from board.views import board
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path
@@ -10,3 +11,5 @@ urlpatterns = [
     path("verwaltung/", admin.site.urls),
     path("werkzeuge/fragen/", include("rooms.urls")),  # Ask Bridge
 ]
+if settings.OIDC_ISSUER:
+    urlpatterns += [path("konto/", include("allauth.urls"))]
