@@ -49,7 +49,7 @@ CLASSES: dict[str, tuple[type, str]] = {
 # Of Django's backends; that of MariaDB is called like MySQL's.
 VENDORS = ("postgresql", "mysql", "sqlite")
 CONTEXT_PROCESSOR = "django.template.context_processors.request"
-ASGI_HINT = 'Set ASGI_APPLICATION = "mysite.asgi.application", and start an ASGI server; see docs/portal.md.'
+ASGI_HINT = 'Set it to "rooms.asgi.application", or to your own with with_live, and start an ASGI server.'
 
 
 # ---- ASK_BRIDGE = {…} ------------------------------------------------------------------------------------

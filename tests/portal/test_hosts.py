@@ -34,7 +34,10 @@ HOSTS = [
 # Where they differ from the others.
 PREFIXES = {"deep_prefix": "/teams/tools/ask-bridge"}
 ROOTS = {"script_name": "/intranet"}
-APPLICATIONS = {"channels_routing": "tests.portal.hosts.routing:application"}
+APPLICATIONS = {
+    "channels_routing": "tests.portal.hosts.routing:application",
+    "spartan": "rooms.asgi:application",
+}
 
 
 @pytest.fixture(scope="module", params=HOSTS)
