@@ -105,8 +105,9 @@ def tried(portal_machine: Machine, project: Path) -> Iterator[Tried]:
     key = ""
     for command in prepare:
         program, *arguments = shlex.split(command)
-        # No terminal to type the password in.
-        typed = ["--noinput"] if "createsuperuser" in arguments else []
+        # No terminal to type in.
+        names = ["--username", "ana", "--email", "ana@example.org"]
+        typed = ["--noinput", *names] if "createsuperuser" in arguments else []
         variables = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
         key = portal_machine.check(program, *arguments, *typed, cwd=project, **variables).strip()
     server = [str(portal_machine.bin / "python"), *shlex.split(serve)[1:], "PORT", "--noreload"]
