@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.harness.agents import Agent
 from tests.harness.pages import mark_open_streams, wait_for_still_cards, wait_for_stream
@@ -230,6 +230,19 @@ def test_nothing_hangs_out_of_the_portal_and_no_text_is_tiny(
 def test_the_portal_has_the_only_main(styled: StyledPortal, show: Callable[..., Page]) -> None:
     styled.wear("")
     assert show("/rooms/plattform").locator("main, [role=main]").count() == 1
+
+
+def test_a_header_of_the_portal_pushes_no_end_of_the_rail_out_of_the_window(
+    styled: StyledPortal, show: Callable[..., Page]
+) -> None:
+    styled.wear("body { padding-top: 300px; }")
+    page = show("/settings")
+    own = page.locator(".ab-rail-user")
+    expect(own.get_by_role("link", name="Einstellungen")).to_be_in_viewport(ratio=1)
+    expect(own.locator(".ab-rail-version")).to_be_in_viewport(ratio=1)
+    page.evaluate("scrollTo(0, 300)")
+    expect(page.locator(".ab-brand")).to_be_in_viewport(ratio=1)
+    expect(own.locator(".ab-rail-version")).to_be_in_viewport(ratio=1)
 
 
 PAPER = {"light": "rgb(246, 245, 241)", "dark": "rgb(18, 19, 18)"}
