@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch, Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
+from django.utils.translation import get_language
 
 from rooms.conf import setting
 
@@ -58,10 +60,11 @@ def _name_beside_the_login() -> Iterator[str]:
 
 
 def _page_at(address: str) -> ResolverMatch | None:
-    try:
-        return resolve(address.removeprefix(get_script_prefix().rstrip("/")))
-    except Resolver404:
-        return None
+    path = address.removeprefix(get_script_prefix().rstrip("/"))
+    for shown in (path, f"/{get_language()}{path}"):  # Django redirects to the second below `i18n_patterns`
+        with suppress(Resolver404):
+            return resolve(shown)
+    return None
 
 
 def _method_of(address: str, request: HttpRequest) -> str:

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth import logout as end_session
@@ -120,6 +121,19 @@ def test_the_page_beside_the_login_goes_before_the_usual_names(
     assert buttons(browser, "/ask/") == {("post", "/shop/out/")}
     browser.post("/shop/out/")
     assert "_auth_user_id" not in browser.session
+
+
+def test_the_login_may_be_below_a_prefix_for_the_language(
+    browser: Client, mounted: Any, settings: Any
+) -> None:
+    pages = [
+        path("in/", LoginView.as_view(), name="login"),
+        path("out/", LogoutView.as_view(), name="logout"),
+    ]
+    mounted(portal(*i18n_patterns(path("", include((pages, "shop"))))))
+    settings.LOGIN_URL = "/in/"  # Django redirects to /en/in/
+    settings.LANGUAGE_CODE = "en"
+    assert buttons(browser, "/ask/") == {("post", "/en/out/")}
 
 
 @pytest.mark.parametrize("login", ["entrance", "no-such-name", "https://login.example.org/"])
