@@ -28,6 +28,7 @@ from django.urls import (
     reverse,
 )
 from django.utils.module_loading import import_string
+from django.utils.translation import get_language
 
 from rooms import conf, membership
 from rooms.live import routing
@@ -49,7 +50,7 @@ CLASSES: dict[str, tuple[type, str]] = {
 # Of Django's backends; that of MariaDB is called like MySQL's.
 VENDORS = ("postgresql", "mysql", "sqlite")
 CONTEXT_PROCESSOR = "django.template.context_processors.request"
-ASGI_HINT = 'Set ASGI_APPLICATION = "mysite.asgi.application", and start an ASGI server; see docs/portal.md.'
+ASGI_HINT = 'Set it to "rooms.asgi.application", or to your own with with_live, and start an ASGI server.'
 
 
 # ---- ASK_BRIDGE = {…} ------------------------------------------------------------------------------------
@@ -247,7 +248,9 @@ def _login_messages() -> Iterator[CheckMessage]:
         problem = f"LOGIN_URL is {str(settings.LOGIN_URL)!r}, and no URL has this name."
         yield Warning(problem, hint=hint, id="ask_bridge.W001")
         return
-    if not urlsplit(login).netloc and _match(login) is None:
+    # Below `i18n_patterns` Django redirects to the page of the language.
+    pages = (login, f"/{get_language()}{login}")
+    if not urlsplit(login).netloc and not any(map(_match, pages)):
         yield Warning(f"There is no page to sign in at {login}.", hint=hint, id="ask_bridge.W001")
 
 

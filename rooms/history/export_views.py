@@ -37,7 +37,7 @@ def _export_page(request: HttpRequest, status: int = 200) -> HttpResponse:
     criteria = Search.read(request.GET)
     context = {
         **base_context(request, rooms),
-        "page": "history",
+        "rail_place": "history",
         "search": criteria,
         "total": search.count(criteria, rooms, MOST),
         "parameters": urlencode(criteria.as_parameters()),

@@ -119,7 +119,7 @@ def history_page(request: HttpRequest) -> HttpResponse:
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
         return render(request, template, context | _total(criteria, rooms, found, before))
     context |= base_context(request, rooms) | _total(criteria, rooms, found, before)
-    context |= {"page": "history", "states": State.choices, "rooms": in_order(rooms)}
+    context |= {"rail_place": "history", "states": State.choices, "rooms": in_order(rooms)}
     return render(request, "ask_bridge/history.html", context)
 
 

@@ -60,7 +60,7 @@ def _page(request: HttpRequest, room: Room | None) -> HttpResponse:
     context = {
         **base_context(request, rooms),
         **shown,
-        "page": "insights",
+        "rail_place": "insights",
         "only_room": room,
         "period": period,
         "choices": [{"days": days, "name": _period_name(days)} for days in STEPS],

@@ -119,7 +119,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     part = request.headers.get("HX-Target") if is_htmx(request) else ""
     context = {
         **base,
-        "page": "inbox",
+        "rail_place": "inbox",
         "filters": filters,
         **groups,
         "today": _answers_of_today(request.user),

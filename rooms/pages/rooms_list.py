@@ -10,4 +10,4 @@ from rooms.web import base_context, page
 @page
 @require_safe
 def rooms_list(request: HttpRequest) -> HttpResponse:
-    return render(request, "ask_bridge/rooms_list.html", {**base_context(request), "page": "rooms"})
+    return render(request, "ask_bridge/rooms_list.html", {**base_context(request), "rail_place": "rooms"})

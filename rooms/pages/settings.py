@@ -65,7 +65,7 @@ def _page(
     base = base_context(request, rooms)
     saved = {
         **base,
-        "page": "settings",
+        "rail_place": "settings",
         "undo_windows": preferences.UNDO_SECONDS,
         "languages": _languages(),
         "language": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),

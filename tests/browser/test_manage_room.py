@@ -47,7 +47,7 @@ def creator(open_browser: OpenBrowser, shell: Callable[[str], None]) -> Callable
 
 def new_room(page: Page, name: str) -> str:
     """Create a room for members only; its slug."""
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="New room").click()
+    page.get_by_role("navigation", name="Ask Bridge").get_by_role("link", name="New room").click()
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Create the room").click()
     expect(page).to_have_url(re.compile("/manage/members$"))
@@ -183,7 +183,7 @@ def test_a_new_member_sees_the_room_on_an_open_page_and_a_removed_one_loses_it(
     guest = open_browser("eli").new_page()
     guest.goto("/history")
     wait_for_stream(guest)
-    in_rail = guest.get_by_role("navigation", name="Main").get_by_role("link", name="Live access")
+    in_rail = guest.get_by_role("navigation", name="Ask Bridge").get_by_role("link", name="Live access")
     expect(in_rail).to_have_count(0)
     page.get_by_label("Add a person").fill("eli")
     page.get_by_role("button", name="Find").click()

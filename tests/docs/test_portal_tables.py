@@ -64,7 +64,9 @@ PROOFS: dict[str, list[str]] = {
     ],
     # What your portal has, or lacks
     "has no `asgi.py`": [
-        "portal/test_portal_document.py::test_the_application_of_a_project_without_one_is_that_of_django"
+        f"{HOST}[spartan]",
+        "portal/test_portal_document.py::test_without_an_application_of_its_own_the_project_takes_ours",
+        "portal/test_portal_document.py::test_the_application_of_a_project_without_one_is_that_of_django",
     ],
     'has a pattern that takes every URL, such as `path("<path:path>", …)`': [
         f"{HOST}[spartan]",
@@ -76,6 +78,10 @@ PROOFS: dict[str, list[str]] = {
     ],
     "has no Django admin": [
         "portal/test_hosts.py::test_without_the_admin_commands_and_pages_manage_rooms[spartan]"
+    ],
+    "signs people in at Django's `/accounts/login/`, or reads `LOGIN_URL` as a path, as django-oscar does": [
+        f"{CHECKS}::test_a_login_below_a_prefix_for_the_language",
+        "rooms/test_sign_out.py::test_the_login_may_be_below_a_prefix_for_the_language",
     ],
     "has no block in `<head>`": ["portal/test_hosts.py::test_styles_and_scripts_work_in_the_body[spartan]"],
     "has htmx of its own": ["portal/test_own_htmx.py::test_each_library_keeps_to_its_own"],
@@ -138,8 +144,9 @@ PROOFS: dict[str, list[str]] = {
         "site/test_password_change.py::test_the_settings_lead_to_it",
         "site/test_password_change.py::test_a_portal_without_such_an_address_has_no_link",
     ],
-    "a page to sign out with a name of its own, or that takes only GET": [
-        "rooms/test_sign_out.py::test_button_is_shown_only_if_it_signs_out"
+    "a page to sign out": [
+        "rooms/test_sign_out.py::test_button_is_shown_only_if_it_signs_out",
+        "rooms/test_sign_out.py::test_the_page_beside_the_login_goes_before_the_usual_names",
     ],
     "several languages": [
         "portal/test_hosts.py::test_texts_without_a_translation_are_marked_as_english[french]",

@@ -105,8 +105,9 @@ def tried(portal_machine: Machine, project: Path) -> Iterator[Tried]:
     key = ""
     for command in prepare:
         program, *arguments = shlex.split(command)
-        # No terminal to type the password in.
-        typed = ["--noinput"] if "createsuperuser" in arguments else []
+        # No terminal to type in.
+        names = ["--username", "ana", "--email", "ana@example.org"]
+        typed = ["--noinput", *names] if "createsuperuser" in arguments else []
         variables = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
         key = portal_machine.check(program, *arguments, *typed, cwd=project, **variables).strip()
     server = [str(portal_machine.bin / "python"), *shlex.split(serve)[1:], "PORT", "--noreload"]
@@ -153,9 +154,26 @@ def test_the_doctor_finds_the_running_portal_in_order(
 
 
 def test_the_application_of_a_project_without_one_is_that_of_django(project: Path) -> None:
-    written = blocks("What your portal has, or lacks")[0].text
+    [written] = [
+        block.text for block in blocks("What your portal has, or lacks") if block.language == "python"
+    ]
     there = (project / "mysite" / "asgi.py").read_text().replace("'", '"')
-    assert set(written.splitlines()) <= set(there.splitlines())
+    _, _, without_docstring = there.rpartition('"""')
+    assert written.split() == without_docstring.split()
+
+
+def test_without_an_application_of_its_own_the_project_takes_ours(
+    portal_machine: Machine, project: Path
+) -> None:
+    application = re.search(r"daphne (rooms[\w.]+):application", DOCUMENT)
+    assert application
+    settings = f'from mysite.settings import *\nASGI_APPLICATION = "{application[1]}.application"\n'
+    (project / "mysite" / "without_asgi.py").write_text(settings)
+    manage(
+        portal_machine,
+        project,
+        *("check", "--fail-level", "WARNING", "--settings", "mysite.without_asgi"),
+    )
 
 
 def test_checks_are_the_ones_that_there_are() -> None:

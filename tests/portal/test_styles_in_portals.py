@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.harness.agents import Agent
 from tests.harness.pages import mark_open_streams, wait_for_still_cards, wait_for_stream
@@ -232,14 +232,40 @@ def test_the_portal_has_the_only_main(styled: StyledPortal, show: Callable[..., 
     assert show("/rooms/plattform").locator("main, [role=main]").count() == 1
 
 
-@pytest.mark.parametrize("attribute", ["data-theme", "data-bs-theme"])
-@pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(246, 245, 241)"), ("dark", "rgb(18, 19, 18)")])
-def test_the_portal_sets_the_colour_scheme(
-    styled: StyledPortal, show: Callable[..., Page], attribute: str, scheme: str, paper: str
+def test_a_header_of_the_portal_pushes_no_end_of_the_rail_out_of_the_window(
+    styled: StyledPortal, show: Callable[..., Page]
 ) -> None:
-    styled.wear("")
-    page = show(
-        f"/rooms/plattform?{attribute}={scheme}", color_scheme="dark" if scheme == "light" else "light"
-    )
-    ground = page.locator(".ask-bridge").evaluate("element => getComputedStyle(element).backgroundColor")
-    assert ground == paper
+    styled.wear("body { padding-top: 300px; }")
+    page = show("/settings")
+    own = page.locator(".ab-rail-user")
+    expect(own.get_by_role("link", name="Einstellungen")).to_be_in_viewport(ratio=1)
+    expect(own.locator(".ab-rail-version")).to_be_in_viewport(ratio=1)
+    page.evaluate("scrollTo(0, 300)")
+    expect(page.locator(".ab-brand")).to_be_in_viewport(ratio=1)
+    expect(own.locator(".ab-rail-version")).to_be_in_viewport(ratio=1)
+
+
+PAPER = {"light": "rgb(246, 245, 241)", "dark": "rgb(18, 19, 18)"}
+
+
+def paper(page: Page) -> str:
+    return str(page.locator(".ask-bridge").evaluate("element => getComputedStyle(element).backgroundColor"))
+
+
+@pytest.mark.parametrize("attribute", ["data-theme", "data-bs-theme", "class"])
+@pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
+def test_the_portal_sets_the_colour_scheme(
+    styled: StyledPortal, show: Callable[..., Page], attribute: str, scheme: str, other: Any
+) -> None:
+    styled.wear(f":root {{ color-scheme: {other}; }}")
+    page = show(f"/rooms/plattform?{attribute}={scheme}", color_scheme=other)
+    assert paper(page) == PAPER[scheme]
+
+
+@pytest.mark.parametrize(("declared", "shown"), [("normal", "light"), ("light dark", "dark")])
+def test_a_dark_system_makes_only_a_portal_dark_that_says_it_can_be(
+    styled: StyledPortal, show: Callable[..., Page], declared: str, shown: str
+) -> None:
+    styled.wear(f":root {{ color-scheme: {declared}; }}")
+    page = show("/rooms/plattform", color_scheme="dark")
+    assert paper(page) == PAPER[shown]

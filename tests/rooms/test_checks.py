@@ -135,6 +135,14 @@ def login(request: Any, anything: str = "") -> None:
 OURS = path("ask/", include("rooms.urls"))
 
 
+def test_a_login_below_a_prefix_for_the_language(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_urls(settings, monkeypatch, OURS, *i18n_patterns(path("entrance/", login)))
+    settings.LOGIN_URL = "/entrance/"  # Django redirects from there
+    assert found() == {}
+    settings.LOGIN_URL = "/exit/"
+    assert list(found()) == ["ask_bridge.W001"]
+
+
 def test_addresses_that_a_pattern_for_everything_takes(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,31 @@ def browser(ana: Any) -> Client:
     return client
 
 
+# What base templates of portals ask for: a page of a CMS, the section of a navigation, a project.
+NAMES_OF_PORTALS = ["page", "self", "site", "menu", "section", "project", "title", "messages", "theme"]
+PLACES = ["/", "/history", "/insights", "/rooms", "/settings"]
+
+
+@pytest.mark.parametrize("place", [*PLACES, "/rooms/new", "/history/export"])
+def test_no_name_that_a_portal_uses_in_its_base_template_is_ours(
+    client: Client, ana: Any, place: str
+) -> None:
+    ana.is_staff = True
+    ana.save()
+    client.force_login(ana)
+    reply = client.get(place)
+    assert reply.status_code == 200
+    layers = [layer for context in reply.context for layer in context.dicts]
+    ours = {name for layer in layers if "rail_place" in layer for name in layer}
+    assert ours & {"rail_place", *NAMES_OF_PORTALS} == {"rail_place"}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_rail_marks_the_page_that_is_open(browser: Client, room: Room, place: str) -> None:
+    rail = browser.get(place).content.decode().partition('id="ab-content"')[0]
+    assert re.findall(r'href="([^"]+)" aria-current="page"', rail) == [place]
+
+
 @pytest.mark.parametrize("before", ["²", "-1", "9" * 30, "x", ""])
 def test_a_strange_page_of_the_past_is_the_present(browser: Client, room: Room, before: str) -> None:
     assert browser.get(f"/rooms/{room.slug}", {"before": before}).status_code == 200

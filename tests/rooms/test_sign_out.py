@@ -5,10 +5,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth import logout as end_session
-from django.contrib.auth.views import LogoutView
+from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import clear_script_prefix, include, path, set_script_prefix
@@ -102,6 +103,46 @@ def test_button_is_shown_only_if_it_signs_out(browser: Client, mounted: Any, kin
         method, address = expected
         getattr(browser, method)(address)
         assert "_auth_user_id" not in browser.session
+
+
+@pytest.mark.parametrize(
+    ("login", "logout"), [("shop-login", "shop-logout"), ("sign_in", "sign_out"), ("login", "logout")]
+)
+@pytest.mark.parametrize("as_path", [False, True])
+def test_the_page_beside_the_login_goes_before_the_usual_names(
+    browser: Client, mounted: Any, settings: Any, login: str, logout: str, as_path: bool
+) -> None:
+    pages = [
+        path("in/", LoginView.as_view(), name=login),
+        path("out/", LogoutView.as_view(next_page="/ask/"), name=logout),
+    ]
+    mounted(portal(path("shop/", include((pages, "shop"))), DJANGO))
+    settings.LOGIN_URL = "/shop/in/" if as_path else f"shop:{login}"
+    assert buttons(browser, "/ask/") == {("post", "/shop/out/")}
+    browser.post("/shop/out/")
+    assert "_auth_user_id" not in browser.session
+
+
+def test_the_login_may_be_below_a_prefix_for_the_language(
+    browser: Client, mounted: Any, settings: Any
+) -> None:
+    pages = [
+        path("in/", LoginView.as_view(), name="login"),
+        path("out/", LogoutView.as_view(), name="logout"),
+    ]
+    mounted(portal(*i18n_patterns(path("", include((pages, "shop"))))))
+    settings.LOGIN_URL = "/in/"  # Django redirects to /en/in/
+    settings.LANGUAGE_CODE = "en"
+    assert buttons(browser, "/ask/") == {("post", "/en/out/")}
+
+
+@pytest.mark.parametrize("login", ["entrance", "no-such-name", "https://login.example.org/"])
+def test_a_login_of_another_name_leads_to_the_usual_names(
+    browser: Client, mounted: Any, settings: Any, login: str
+) -> None:
+    mounted(portal(path("in/", LoginView.as_view(), name="entrance"), DJANGO))
+    settings.LOGIN_URL = login
+    assert buttons(browser, "/ask/") == {("post", "/bye/")}
 
 
 def test_admin_signs_out_its_staff(mounted: Any, db: None) -> None:

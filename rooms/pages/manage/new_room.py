@@ -87,7 +87,7 @@ def new_room(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: NewRoomForm, status: int = 200) -> HttpResponse:
-    context: dict[str, Any] = {**base_context(request), "page": "new-room", "form": form}
+    context: dict[str, Any] = {**base_context(request), "rail_place": "new-room", "form": form}
     context["has_archived"] = bool(access.archived_rooms(request.user))
     return render(request, "ask_bridge/manage_new_room.html", context, status=status)
 

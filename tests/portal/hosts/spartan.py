@@ -1,4 +1,4 @@
-"""No admin, no messages, a base template with one block in its body, and a pattern that takes every URL."""
+"""No admin, messages or asgi.py, a base template with one block in its body, and a pattern for every URL."""
 
 from tests.portal.hosts.base import *  # noqa: F403
 from tests.portal.hosts.base import INSTALLED_APPS, MIDDLEWARE, TEMPLATES, Path
@@ -6,6 +6,7 @@ from tests.portal.hosts.base import INSTALLED_APPS, MIDDLEWARE, TEMPLATES, Path
 MISSING = ("django.contrib.admin", "django.contrib.messages")
 INSTALLED_APPS = ["daphne", *(app for app in INSTALLED_APPS if app not in MISSING)]
 MIDDLEWARE = [path for path in MIDDLEWARE if "messages" not in path]
+ASGI_APPLICATION = "rooms.asgi.application"
 ROOT_URLCONF = "tests.portal.hosts.spartan_urls"
 TEMPLATES = [
     {
