@@ -47,7 +47,7 @@ def people_of(room: Room) -> list[Person]:
     """People who may answer in the room, and some former ones."""
     users = get_user_model()._default_manager.order_by("pk")
     if not room.is_open:
-        users = users.filter(ask_bridge_memberships__room=room)
+        users = users.filter(pk__in=room.memberships.values("user"))
     present = [user for user in users[:MOST_PEOPLE] if user.is_active]
     return [
         *(Person(user.pk, user.get_username(), lifecycle.name_of(user)) for user in present),

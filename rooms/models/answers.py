@@ -34,7 +34,7 @@ class Answer(models.Model):
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
         null=True,
-        related_name="ask_bridge_answers",
+        related_name="+",
         verbose_name=_("user"),
         db_index=False,
     )

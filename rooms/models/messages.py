@@ -43,7 +43,7 @@ class Message(models.Model):
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
         null=True,
-        related_name="ask_bridge_messages",
+        related_name="+",
         verbose_name=_("user"),
         db_index=False,
     )

@@ -34,9 +34,7 @@ ERROR_LENGTH = 300
 class NoticePreferences(models.Model):
     """How one person is notified while they have no page open; no row before they choose."""
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_notices"
-    )
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")
     push = models.SmallIntegerField(default=AT_ONCE)  # to all devices of the person
     mail = models.SmallIntegerField(default=OFF)
     quiet_from = models.TimeField(null=True)
@@ -58,9 +56,7 @@ class NoticePreferences(models.Model):
 class NoticeRule(models.Model):
     """A person's exception for one room; null: as in their preferences."""
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="ask_bridge_notice_rules", db_index=False
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False)
     room = models.ForeignKey(Room, models.CASCADE, related_name="notice_rules")
     push = models.SmallIntegerField(null=True)
     mail = models.SmallIntegerField(null=True)
@@ -95,7 +91,7 @@ class PushSubscription(Receiver):
     """A browser with the address of its push service, and the keys to encrypt messages for it."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="ask_bridge_devices", verbose_name=_("user")
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", verbose_name=_("user")
     )
     endpoint = models.CharField(max_length=ENDPOINT_LENGTH, unique=True)
     p256dh = models.CharField(max_length=100)

@@ -20,9 +20,7 @@ class Preferences(models.Model):
         LIGHT = "light", _("Light")
         DARK = "dark", _("Dark")
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_preferences"
-    )
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")
     always_submit = models.BooleanField(default=False)
     # On a touch screen a tap on an option answers; otherwise it selects, and a button sends.
     one_tap = models.BooleanField(default=False)
@@ -44,9 +42,7 @@ class Preferences(models.Model):
 class Presence(models.Model):
     """A lease: the person has a page open, until this time unless it is renewed."""
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="ask_bridge_presence"
-    )
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+")
     until = MomentField(db_index=True)
 
     def __str__(self) -> str:

@@ -119,7 +119,7 @@ class Membership(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
-        related_name="ask_bridge_memberships",
+        related_name="+",
         verbose_name=_("user"),
     )
     role = models.CharField(_("role"), max_length=10, choices=Role, default=Role.MEMBER)

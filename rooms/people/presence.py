@@ -47,7 +47,8 @@ class PersonHere(NamedTuple):
 
 def people_in(rooms: Collection[Room]) -> dict[int, list[PersonHere]]:
     """For each of these rooms the people who have a page open and may see the room, by name."""
-    present = get_user_model()._default_manager.filter(ask_bridge_presence__until__gt=timezone.now())
+    leases = Presence.objects.filter(until__gt=timezone.now())
+    present = get_user_model()._default_manager.filter(pk__in=leases.values("user"))
     people = {user.pk: user for user in present if user.is_active}
     shown = {user_id: PersonHere(name_of(user), user_id) for user_id, user in people.items()}
     found = insiders(rooms, people)

@@ -14,7 +14,16 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from rooms import lifecycle
-from rooms.models import Membership, Notice, NoticePreferences, PushSubscription, Question, Room, Webhook
+from rooms.models import (
+    Membership,
+    Notice,
+    NoticePreferences,
+    Presence,
+    PushSubscription,
+    Question,
+    Room,
+    Webhook,
+)
 from rooms.models.notifications import AT_ONCE
 from rooms.notifications import content, decision, outbox, planner, results, webhooks
 from rooms.notifications.channels import email, push
@@ -239,7 +248,7 @@ def test_who_has_a_page_open_is_not_called(
     assert not notice.cancelled_at
     assert notice.next_attempt_at > timezone.now()
     # The page is closed, and there is still no answer.
-    ana.ask_bridge_presence.delete()
+    Presence.objects.get(user=ana).delete()
     make_due()
     assert send_due() == 1
     assert len(service.calls) == 1
