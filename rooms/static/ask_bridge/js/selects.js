@@ -1,0 +1,36 @@
+// Keeps our selects where scripts of the portal replace every <select> by a widget (Select2, TomSelect, Chosen, Nice
+// Select). Without it the widgets have neither our widths nor our colours, and do not show what time-zone.js chooses.
+
+// A portal that replaces each new select again and again wins: two observers would never come to an end.
+const MOST_TIMES = 20;
+const timesRestored = new WeakMap();
+
+// All classes of ours begin with "ab-"; a widget may copy those of the select.
+const isWidget = ({ classList }) => [...classList].some((name) => !/^(ab|htmx)-/.test(name));
+
+// A copy, because scripts keep what they know of a select at the element. Of its new classes it keeps those by which
+// they recognize a select that they need not replace.
+function restore(select, widget) {
+  const times = timesRestored.get(select) ?? 0;
+  if (times === MOST_TIMES) return;
+  const copy = select.cloneNode(true);
+  copy.value = select.value;
+  copy.classList.remove(...[...copy.classList].filter((name) => name.includes("hidden")));
+  for (const name of ["aria-hidden", "hidden", "style", "tabindex"]) copy.removeAttribute(name);
+  for (const field of widget.querySelectorAll("input, select")) {
+    for (const label of field.labels ?? []) if (label.htmlFor) label.htmlFor = copy.id;
+  }
+  timesRestored.set(copy, times + 1);
+  widget.remove();
+  select.replaceWith(copy);
+}
+
+function restoreIfReplaced(element) {
+  const select = element.previousElementSibling;
+  if (element.nodeType === Node.ELEMENT_NODE && select?.matches(".ask-bridge select") && isWidget(element)) restore(select, element);
+}
+
+document.querySelectorAll(".ask-bridge select + *").forEach(restoreIfReplaced);
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) addedNodes.forEach(restoreIfReplaced);
+}).observe(document, { childList: true, subtree: true });
