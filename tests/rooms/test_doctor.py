@@ -95,7 +95,7 @@ def test_tables_that_are_missing() -> None:
     try:
         printed, succeeds = walk()
     finally:
-        call_command("migrate", "ask_bridge", verbosity=0)
+        call_command("migrate", verbosity=0)
     assert not succeeds
     assert "migrations are not applied: run python manage.py migrate." in printed
 
@@ -181,7 +181,7 @@ def test_without_a_table_of_sessions_the_pages_are_not_tried(live_server: LiveSe
     try:
         printed, succeeds = walk(url=live_server.url)
     finally:
-        call_command("migrate", "sessions", verbosity=0)
+        call_command("migrate", verbosity=0)
     assert not succeeds
     assert "✓ Requests of agents reach Ask Bridge" in printed
     assert "✗ The pages are not tried, because no session can be made: " in printed
