@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -13,7 +14,7 @@ from rooms import access, lifecycle, timeline
 from rooms.access import rate_limits
 from rooms.contract import ids
 from rooms.contract.forms import MessageForm, read_nonce
-from rooms.models import Message, Question, Room
+from rooms.models import AgentKey, Message, Question, Room
 from rooms.pages.open_cards import number_in, open_cards
 from rooms.people import agents, presence
 from rooms.rendering import cards
@@ -23,7 +24,7 @@ from rooms.web import base_context, form, is_htmx, page, retry_later, too_many_i
 ENTRIES_PER_PAGE = 30
 # With more open questions the first is a card, and the others are rows that open.
 ROWS_FROM = 3
-# The newest keys; all of them are on the Connect page.
+# The keys that were used last; all of them are on the Connect page.
 AGENTS_SHOWN = 8
 
 
@@ -53,7 +54,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "rows_from": ROWS_FROM,
         "people": _people_here(request, own_room),
         "connected": agents.connected_in([own_room])[own_room.pk],
-        "agents": own_room.keys.usable()[:AGENTS_SHOWN],
+        "agents": _agents(own_room),
         "managers": access.manager_names(own_room),
         "may_manage": access.may_manage(request.user, own_room),
         "nonce": ids.new_nonce(),
@@ -61,6 +62,11 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
     if context["agents"] and not (context["cards"] or entries or before):
         context["first_question"] = _first_question(request, own_room)
     return render(request, "ask_bridge/room_detail.html", context)
+
+
+def _agents(room: Room) -> QuerySet[AgentKey]:
+    by_last_use = room.keys.usable().order_by(F("last_used_at").desc(nulls_last=True), "label")
+    return by_last_use[:AGENTS_SHOWN]
 
 
 def _first_question(request: HttpRequest, room: Room) -> str:

@@ -106,3 +106,13 @@ def test_without_javascript_the_page_opens_at_the_message(browser: Client, room:
     message = room.messages.get(user=ana)
     assert reply.headers["Location"] == f"{address}#message-{message.pk}"
     assert f'id="message-{message.pk}"' in browser.get(address).content.decode()
+
+
+def test_a_room_lists_the_agents_that_called_last_first(browser: Client, room: Room, key: Key) -> None:
+    now = timezone.now()
+    AgentKey.objects.update(last_used_at=now - timedelta(days=2))
+    access.create_key(room, label="never")
+    newest, _ = access.create_key(room, label="newest")
+    AgentKey.objects.filter(pk=newest.pk).update(last_used_at=now)
+    page = browser.get(reverse("ask_bridge:room", args=(room.slug,)))
+    assert [agent.label for agent in page.context["agents"]] == ["newest", key[0].label, "never"]
