@@ -27,7 +27,8 @@ STOP_AGENTS_SECONDS = 2
 
 PASSWORD = "demo"  # noqa: S105 - of demo people, on the loopback address only
 ROOM = "demo"
-ENTRIES = 200
+# About a session of an agent each day, so that history and insights look like those of a team at work.
+ENTRIES, DAYS = 600, 30
 PEOPLE = (("ana", "Ana", "Costa"), ("ben", "Ben", "Okafor"), ("cleo", "Cleo", "Martin"))
 GREETING = """
 The demo is ready: three agents ask in the room Demo and react to what you decide.
@@ -137,7 +138,8 @@ def prepare() -> None:
     # Before the past, which takes the keys of agents that it knows.
     keys = {agent.name: create_key(room, label=agent.name)[1] for agent in AGENTS}
     # Of the past nothing is open: the open questions are those of the agents.
-    call_command("seed_demo", "--room", ROOM, "--entries", str(ENTRIES), "--open", "0")
+    past = ("--entries", str(ENTRIES), "--days", str(DAYS), "--open", "0")
+    call_command("seed_demo", "--room", ROOM, *past)
     with open(KEYS, "w", opener=open_private) as file:
         json.dump(keys, file)
 
