@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from rooms import access, lifecycle
+from rooms import access, lifecycle, timeline
 from rooms.access import locks
 from rooms.contract.restrictions import Lock
 from rooms.db import timezone
@@ -231,7 +231,12 @@ def _focus(
         "is_chosen": bool(wanted),
         "card": question
         and cards.render_card(
-            question, request.user.pk, get_token(request), lock=locks.lock_on(question, standing)
+            question,
+            request.user.pk,
+            get_token(request),
+            lock=locks.lock_on(question, standing),
+            may_write=locks.may_write(question.room_id, standing),
+            corrections=timeline.corrections_of([question])[question.pk],
         ),
         "place": None if place is None else place + 1,
         "previous": needed[place - 1].address if place else "",

@@ -213,7 +213,7 @@ def test_who_only_watches_sees_corrections_and_no_form(
     settings.ASK_BRIDGE = {**settings.ASK_BRIDGE, "PERMISSIONS": f"{__name__}.Watching"}
     lifecycle.correct(answered, ana, "PostgreSQL after all")
     client.force_login(ben)
-    for page in ("/rooms/ops", f"/rooms/ops/questions/{answered.pk}"):
+    for page in ("/rooms/ops", f"/rooms/ops/questions/{answered.pk}", f"/?question={answered.pk}"):
         html = client.get(page).content.decode()
         assert "Correction by Ana Costa" in html
         assert address(answered) not in html
