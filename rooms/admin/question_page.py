@@ -11,12 +11,10 @@ from django.utils.translation import gettext
 from rooms import access
 from rooms.access import locks
 from rooms.contract.care import First
-from rooms.contract.prompts import parse_prompts
 from rooms.models import Question
 from rooms.rendering.card_content import Card
 from rooms.rendering.humanize import duration
 from rooms.rendering.named_people import names_of
-from rooms.rendering.prompts import in_words
 from rooms.rendering.record import Record, Step
 
 
@@ -37,20 +35,11 @@ class QuestionPage:
 
     @property
     def steps(self) -> list[Step]:
-        """The timeline, and when an agent was last seen waiting."""
+        """The record, and for an open question that no agent has waited for it yet."""
         asked, *others = self.record.steps
-        if self.question.last_seen_at:
-            seen = [Step(gettext("Agent last seen waiting"), self.question.last_seen_at)]
-        else:
-            is_open = self.question.is_open
-            seen = [Step(gettext("No agent has waited for the answer yet"))] if is_open else []
-        return [asked, *seen, *others]
-
-    @property
-    def default(self) -> str:
-        """The answer that is used at the deadline; empty if there is none."""
-        choices = self.question.default_choices
-        return in_words(parse_prompts(self.question.prompts), choices) if choices else ""
+        was_awaited = self.question.last_seen_at is not None or not self.question.is_open
+        unseen = [] if was_awaited else [Step(gettext("No agent has waited for the answer yet"))]
+        return [asked, *unseen, *others]
 
     @property
     def context(self) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from rooms import lifecycle
 from rooms.contract.choices import Choice
@@ -121,6 +122,14 @@ def test_settled_question_offers_no_answer(admin_client: Client, question: Quest
     content = shown(admin_client, "question", decide(question, ana))
     assert "View card" in content
     assert "Answer on its card" not in content
+
+
+def test_last_wait_of_an_agent_is_one_line(admin_client: Client, question: Question) -> None:
+    assert "No agent has waited for the answer yet" in shown(admin_client, "question", question)
+    Question.objects.filter(pk=question.pk).update(last_seen_at=timezone.now())
+    content = shown(admin_client, "question", question)
+    assert content.count("Agent last seen waiting") == 1
+    assert "No agent has waited for the answer yet" not in content
 
 
 def test_question_for_others_says_so(admin_client: Client, ask: Asking) -> None:
