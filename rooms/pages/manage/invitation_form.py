@@ -27,8 +27,11 @@ class InvitationForm(forms.Form):
 
 def listed(room: Room) -> list[dict[str, Any]]:
     """The newest links of the room, each with whether it works."""
-    invitations = room.invitations.select_related("created_by", "room")[:MOST_LISTED]
+    invitations = list(room.invitations.select_related("created_by", "room")[:MOST_LISTED])
+    # Asked once for each person who made some of them.
+    usable = {one.created_by_id: one for one in invitations if one.is_usable}
+    managing = {person for person, one in usable.items() if lifecycle.is_vouched_for(one)}
     return [
-        {"invitation": one, "is_vouched_for": one.is_usable and lifecycle.is_vouched_for(one)}
+        {"invitation": one, "is_vouched_for": one.is_usable and one.created_by_id in managing}
         for one in invitations
     ]
