@@ -89,6 +89,8 @@ def _is_for(invitation: Invitation, user: Person) -> bool:
 
 def join(invitation: Invitation, user: Person) -> None:
     """Become a member through a link. It counts one use for each new member, however often it is sent."""
+    if is_member(invitation.room, user):
+        return  # through a group, too: a membership of their own would outlast it
     with writing(), audit.acting_as(user):
         # The statement that counts also checks: of many people at once, only as many as the limit allows get
         # through. It locks the row until the commit.

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from rooms import lifecycle
@@ -231,6 +233,31 @@ def test_the_audit_log_is_intact_afterwards(
     guest.post(link)
     call_command("verify_audit")
     assert "All is well" in capsys.readouterr().out
+
+
+def test_a_member_through_a_group_gets_no_membership_by_a_link(guest: Client, link: str) -> None:
+    """Nor by one that works no more, because its author does not manage the room."""
+    room, group = Room.objects.get(slug="ops"), Group.objects.create(name="guests")
+    get_user_model().objects.get(username="cleo").groups.add(group)
+    lifecycle.add_group(room, group, "member")
+    for role in ("manager", "member"):
+        Membership.objects.filter(user__username="ana").update(role=role)
+        assert guest.post(link)["Location"] == "/rooms/ops"
+    assert not is_member("cleo")
+    assert Invitation.objects.get().uses == 0
+
+
+def test_the_list_of_links_costs_no_queries_per_link(manager: Client, room: Room, ana: Any) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            manager.get(PAGE)
+        return len(captured)
+
+    create(manager)
+    before = queries()
+    for _ in range(10):
+        lifecycle.create_invitation(room, ana, days=1, max_uses=5)
+    assert queries() == before
 
 
 # ---- races -----------------------------------------------------------------------------------------------
