@@ -7,7 +7,6 @@ import time
 from functools import cache
 from importlib import import_module
 
-from django.db import ProgrammingError
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max
@@ -42,31 +41,32 @@ class Schema:
     def forget(self) -> None:
         """Look again at the next call."""
         self.unknown, self._looked_at = "", -math.inf
+        _last_known.cache_clear()
 
     def _look(self) -> None:
-        applied = MigrationRecorder.Migration.objects.using(alias()).filter(app=APP)
-        try:
+        known, last = _last_known(), ""
+        if known:
+            applied = MigrationRecorder.Migration.objects.using(alias()).filter(app=APP)
             # By its number: a later version may have replaced several older migrations by one.
             last = applied.aggregate(last=Max("name"))["last"] or ""
-        except ProgrammingError:
-            last = ""  # a database without migrations, as some tests of portals have
-        unknown = last if last > _last_known() else ""
+        unknown = last if last > known else ""
         if unknown and not self.unknown:
             logger.error(
                 "A newer version of Ask Bridge has migrated the database (%s; this process knows %s). This "
                 "process leaves deadlines, defaults and undo windows to the processes of that version: "
                 "restart it with the new version.",
                 unknown,
-                _last_known(),
+                known,
             )
         self.unknown, self._looked_at = unknown, time.monotonic()
 
 
 @cache
 def _last_known() -> str:
+    """Empty where migrations are switched off, as in tests of portals: there may be no table of them."""
     package, _ = MigrationLoader.migrations_module(APP)
     if package is None:
-        return chr(0x10FFFF)  # migrations are switched off: nothing is newer
+        return ""
     return max(name for _, name, _ in pkgutil.iter_modules(import_module(package).__path__))
 
 

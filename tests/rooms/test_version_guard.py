@@ -297,6 +297,19 @@ def test_migrations_that_this_version_has_replaced_are_not_newer(db: None) -> No
     assert not schema.is_newer()
 
 
+def test_no_table_of_migrations_is_read_where_a_portal_tests_without_them(
+    ask: Callable[..., Question], make_overdue: Callable[[Question], Question], settings: Any
+) -> None:
+    """As with `pytest --no-migrations`."""
+    settings.MIGRATION_MODULES = {"ask_bridge": None}
+    question = make_overdue(ask())
+    schema.forget()
+    with CaptureQueriesContext(connection) as captured:
+        lifecycle.sweep()
+    assert state_of(question)[0] == "expired"
+    assert not [query["sql"] for query in captured if "django_migrations" in query["sql"]]
+
+
 # ---- what it costs ---------------------------------------------------------------------------------------
 
 
