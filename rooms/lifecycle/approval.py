@@ -118,7 +118,9 @@ def undo(question: Question, user: Person) -> Question:
 def release(question: Question) -> Question:
     """Settle with a held decision whose undo window is over."""
     with locked(question) as current:
-        if not current.is_held:
+        # Undone and decided again since the sweep found it due: that decision has a window of its own.
+        is_another = question.held_until is not None and current.held_until != question.held_until
+        if not current.is_held or is_another:
             raise AlreadySettled(current)
         return _decide(current)
 

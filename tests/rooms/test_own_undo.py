@@ -93,6 +93,16 @@ def test_release_after_an_undo_gives_no_answer(question: Question, ana: Any) -> 
     assert now(question).is_open
 
 
+def test_a_release_that_comes_late_leaves_the_next_decision_its_window(question: Question, ana: Any) -> None:
+    """As of a sweep that found the first decision due just before it was undone."""
+    found_due = answer(question, ana, undo_seconds=5)
+    decided_again = answer(lifecycle.undo(found_due, ana), ana, undo_seconds=30)
+    with pytest.raises(lifecycle.AlreadySettled):
+        lifecycle.release(found_due)
+    assert now(question).is_held
+    assert lifecycle.release(decided_again).status == "answered"
+
+
 def test_answer_from_the_terminal_counts_more_than_a_held_one(
     agent: Any, question: Question, ana: Any
 ) -> None:
