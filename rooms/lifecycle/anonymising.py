@@ -22,6 +22,7 @@ from rooms.audit import Action, Actor, actor_of
 from rooms.contract import ids
 from rooms.db.transactions import alias, writing
 from rooms.lifecycle.actors import ALIAS_PREFIX, Person
+from rooms.lifecycle.delivering import memory_as_now
 from rooms.lifecycle.revisions import announce, locked, next_revision
 from rooms.models import (
     AgentKey,
@@ -317,18 +318,11 @@ def anonymise_earlier_answers(identity: Identity) -> None:
             memories = current.memories or []
             earlier = {memory["question_id"] for memory in memories}
             now = Answer.objects.filter(question__in=earlier).in_bulk(field_name="question_id")
-            left = [_memory_as_now(memory, now.get(memory["question_id"])) for memory in memories]
+            left = [memory_as_now(memory, now.get(memory["question_id"])) for memory in memories]
             if left != memories:
                 revision = next_revision(current.room_id)
                 Question.objects.filter(pk=current.pk).update(memories=left, revision=revision)
                 announce(current.room_id, revision, current.pk)
-
-
-def _memory_as_now(memory: dict[str, Any], answer: Answer | None) -> dict[str, Any]:
-    if answer is None:
-        return memory
-    notes = [choice["notes"] for choice in answer.choices if choice.get("notes")]
-    return {**memory, "person": answer.person_name, "notes": notes}
 
 
 # ---- the audit log ---------------------------------------------------------------------------------------

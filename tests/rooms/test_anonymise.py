@@ -164,6 +164,19 @@ def test_what_was_decided_stays(traces: dict[str, Question], xo: Any, ana: Any) 
     assert HistoryEntry.objects.get(question=traces["answered"]).person_name == "Anonymous"
 
 
+def test_a_name_that_was_found_before_does_not_return_with_an_earlier_answer(
+    ask: Asking, traces: dict[str, Question], xo: Any
+) -> None:
+    """As of a lookup that read the earlier answer just before, and stores it with a card just after."""
+    card = ask()
+    found = Question.objects.get(pk=traces["shows"].pk).memories
+    assert [memory["person"] for memory in found] == [f"{FIRST} {LAST}"]
+    people.anonymise(xo)
+    lifecycle.recall(card.pk, found)
+    card.refresh_from_db()
+    assert [memory["person"] for memory in card.memories] == ["Anonymous"]
+
+
 def test_decisions_that_were_not_final_go_on(traces: dict[str, Question], xo: Any, ana: Any) -> None:
     people.anonymise(xo)
     released = lifecycle.release(Question.objects.with_answer().get(pk=traces["held"].pk))
