@@ -85,13 +85,18 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
             return redirect("login")
         if "others" in request.POST:
             end_sessions(request.user, but=request.session.session_key)
-        elif request.POST.get("end", "").isdecimal():
-            _end(_listed(request.user).filter(pk=request.POST["end"]).values_list("session", flat=True))
+        elif number := _number(request.POST.get("end", "")):
+            _end(_listed(request.user).filter(pk=number).values_list("session", flat=True))
         return redirect("own_sessions")
     here = request.session.session_key
     sessions = sorted(_usable(request.user), key=lambda one: one.seen_at, reverse=True)
     sessions.sort(key=lambda one: one.session_id != here)  # this one first
     return render(request, "own_sessions.html", {"sessions": sessions, "here": here})
+
+
+def _number(text: str) -> int | None:
+    """Not of thousands of digits, which Python refuses with an error."""
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def end_sessions(user: Any, but: str | None = None) -> None:

@@ -116,6 +116,13 @@ def test_one_session_can_be_ended(ana: Any) -> None:
     assert is_signed_in(here)
 
 
+@pytest.mark.parametrize("number", ["", "one", "²", "-1", "9" * 30, "9" * 5000])
+def test_a_session_that_does_not_exist_ends_nothing(ana: Any, number: str) -> None:
+    here = signed_in()
+    assert here.post("/sessions/", {"end": number})["Location"] == "/sessions/"
+    assert is_signed_in(here)
+
+
 def test_the_page_shows_no_key_of_a_session(ana: Any) -> None:
     here, phone = signed_in(), signed_in(IPHONE)
     page = here.get("/sessions/").content.decode()
