@@ -1,4 +1,4 @@
-"""Which user signs in: finds, links or creates the user of an account at the OpenID provider."""
+"""Company accounts: finds, links or creates the user of an account at the OpenID provider."""
 
 import logging
 import re
@@ -24,7 +24,7 @@ ATTEMPTS = 2
 # In the log, for operators.
 REASONS = {
     "taken": "the user with this e-mail address signs in with another account",
-    "admin": "an e-mail address alone makes nobody an admin",
+    "admin": "an e-mail address alone is not enough for an admin",
 }
 
 

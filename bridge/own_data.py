@@ -1,4 +1,4 @@
-"""What the tables of the site say about a person: added to the export of their data."""
+"""Sign-in data of a person, from the tables of the site: added to the export of their data."""
 
 from typing import Any
 

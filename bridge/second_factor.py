@@ -156,7 +156,7 @@ def _is_right(request: HttpRequest, authenticator: Authenticator, *, recovery: b
 
 
 def _complete(request: HttpRequest, authenticator: Authenticator) -> None:
-    """Mark the session, under a new key: nobody who knew the old one has the second factor."""
+    """Mark the session, under a new key: the old one, which others may know, has no second factor."""
     django_otp.login(request, authenticator)
     request.session.cycle_key()
 

@@ -35,7 +35,7 @@ NEXT = "bridge.single_sign_on_next"
 # Of the client at Authlib, which begins the names of its keys in the session with it.
 CLIENT = "company"
 STATE_PREFIX = f"_state_{CLIENT}_"
-# Of a sign-in that nobody completes: its session has no use afterwards.
+# Of a sign-in that is not completed: its session has no use afterwards.
 UNFINISHED_SECONDS = 15 * 60
 # Of each request to the provider. A thread of the site waits for it.
 TIMEOUT_SECONDS = 10

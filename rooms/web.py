@@ -247,7 +247,7 @@ def base_context(
 def in_order(rooms: Iterable[Room]) -> list[Room]:
     """Rooms by name as people sort names: without regard to case and accents, the same on every database.
 
-    Not by their open questions: a list that moves while somebody aims at it is worse than a long one.
+    Not by their open questions: a list that moves while a person aims at it is worse than a long one.
     """
     return sorted(rooms, key=lambda room: (_sort_key(room.name), room.slug))
 

@@ -1,4 +1,4 @@
-"""What the admin page of a question shows: prompts, answer, votes, care and times as readable text."""
+"""Content of the admin page of a question: prompts, answer, votes, care and times as readable text."""
 
 from dataclasses import dataclass
 from functools import cached_property

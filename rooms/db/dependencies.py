@@ -1,4 +1,4 @@
-"""Which migration of the portal creates a model that one of ours refers to."""
+"""Dependencies of migrations: which one of the portal creates a model that ours refers to."""
 
 import pkgutil
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Erases deleted words from the full-text index of SQLite and MariaDB.
+"""Erasing of deleted words from the full-text index of SQLite and MariaDB.
 
 A row that is deleted from the index is only marked as such, and its words stay. On SQLite merging all
 segments drops them; that goes in short steps, between which others write. On MariaDB the table is rebuilt,

@@ -63,7 +63,7 @@ class Identity:
     user_id: Any
     usernames: frozenset[str]
     names: frozenset[str]
-    # A user name that nobody else has or can guess: two anonymous voters stay two.
+    # A user name that is unique and cannot be guessed: two anonymous voters stay two.
     alias: str
     shown: str
 
@@ -77,7 +77,7 @@ class Identity:
 
 
 def identity_of(user: AbstractBaseUser, shown: str) -> Identity:
-    """A person with an account; earlier user names included, unless somebody else has them now."""
+    """A person with an account; earlier user names included, unless another person has them now."""
     answers, members = Answer.objects.filter(user=user.pk), AuditEntry.objects.filter(subject=str(user.pk))
     former = {
         *answers.values_list("username", flat=True).distinct(),

@@ -1,4 +1,4 @@
-"""Anonymises a person: in all rooms, step by step, each step in transactions of its own.
+"""Anonymising of people: in all rooms, step by step, each step in transactions of its own.
 
 A portal calls `anonymise` before it deletes an account, or sets DELETED_PEOPLE to "anonymous": then every
 deletion of an account does it, in whatever way it is deleted.

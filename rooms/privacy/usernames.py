@@ -44,7 +44,7 @@ def named(field: str, time: str, periods: list[Period]) -> Q:
 
 
 def _end(user: AbstractBaseUser, name: str, last: datetime) -> datetime | None:
-    """When somebody else first had a name that this person had at the time `last`."""
+    """When another person first had a name that this person had at the time `last`."""
     others = _stored(
         Q(username=name, answered_at__gt=last) & ~Q(user=user.pk),
         Q(details__user=name, at__gt=last) & ~Q(subject=str(user.pk)),

@@ -1,4 +1,4 @@
-"""What a card shows: a question as one kind of viewer sees it."""
+"""Content of a card: a question as one kind of viewer sees it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +113,7 @@ class Card:
 
     @property
     def asked_first(self) -> list[str]:
-        """Who decides until the escalation; nobody in particular after it."""
+        """Who decides until the escalation; empty after it."""
         first = self.care.first if self.care and self.question.escalates_at else None
         return _named(first) if first else []
 

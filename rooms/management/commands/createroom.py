@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if before:
             self.stdout.write(f"Room {slug} exists already and stays {_openness(room)}.")
             if open and not room.is_open:
-                self.stdout.write("To open it to everybody, change it in its settings.")
+                self.stdout.write("To open it to everyone, change it in its settings.")
             if name and name != room.name:
                 self.stdout.write(f"Its name stays “{room.name}”.")
         else:

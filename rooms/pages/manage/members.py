@@ -103,7 +103,7 @@ def members_page(request: HttpRequest, room: Room, status: int = 200, **context:
         "members": Paginator(memberships, MEMBERS_PER_PAGE).get_page(request.GET.get("page")),
         # Also those of groups.
         "manager_count": membership.people(room, Membership.Role.MANAGER).count(),
-        # The rules of a portal may say who sees a room, whoever is a member.
+        # Not where the rules of a portal say who sees a room, instead of the members.
         "counts_members": permissions().knows_by_membership,
         "form": InvitationForm(),
         "invitations": listed(room),

@@ -19,7 +19,7 @@ async function visit(url) {
   await lastPage.navigate(url);
 }
 
-// The reply of the server. Whoever is signed out would be sent to the login page, which is no reply.
+// The reply of the server. A person who is signed out would be sent to the login page, which is no reply.
 async function replyOf(address, options) {
   const response = await fetch(address, { credentials: "same-origin", redirect: "error", ...options });
   return response.json();
