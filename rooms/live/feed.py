@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooms.db.pool import in_database
 from rooms.live import events
+from rooms.live.frames import AnyFrame, encode_frames
 from rooms.people.presence import PersonHere
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ class Feed:
     def stop(self) -> None:
         self._task.cancel()
 
-    def push(self, frames: list[events.AnyFrame]) -> None:
+    def push(self, frames: list[AnyFrame]) -> None:
         """Push frames to all streams; those of one kind get the same bytes."""
         chunks: dict[Any, bytes] = {}
         for stream in tuple(self.streams):
             kind = stream.kind
             try:
                 if kind not in chunks:
-                    chunks[kind] = events.encode_frames(frames, *kind)
+                    chunks[kind] = encode_frames(frames, *kind)
                 stream.push(frames, chunks[kind])
             except Exception:
                 # Its page reconnects and gets a replay; the others must not miss the change.
@@ -63,14 +64,14 @@ class Feed:
     def push_presence(self, slug: str, people: list[PersonHere], agents: list[str]) -> None:
         """Push who is present: to all streams if that changed, else to new ones."""
         receivers = self.streams if (people, agents) != self._here else self._new_streams
-        frames: list[events.AnyFrame] = [
+        frames: list[AnyFrame] = [
             events.presence_frame(slug, people),
             events.connected_frame(slug, agents),
         ]
         for stream in tuple(receivers):
             # A stream of one room is for programs; only pages show presence.
             if stream.many_rooms:
-                stream.push(frames, events.encode_frames(frames, *stream.kind))
+                stream.push(frames, encode_frames(frames, *stream.kind))
         self._here = people, agents
         self._new_streams.clear()
 

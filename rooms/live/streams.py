@@ -10,6 +10,7 @@ from rooms.access.locks import Standing
 from rooms.db.pool import in_database
 from rooms.live import events
 from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
+from rooms.live.frames import AnyFrame, encode_frames
 from rooms.live.hub import hub
 from rooms.models import Room
 
@@ -43,7 +44,7 @@ class PageStream(LiveConsumer):
     many_rooms = False
     standing: Standing | None = None
     # What was pushed before the replay was sent; None from then on.
-    _early: list[events.AnyFrame] | None = None
+    _early: list[AnyFrame] | None = None
 
     def show(self, grant: StreamGrant) -> None:
         """Show these rooms to this person."""
@@ -64,7 +65,7 @@ class PageStream(LiveConsumer):
 
     async def replay(self, grant: StreamGrant, revisions: dict[int, int]) -> bytes:
         """What the page missed; `revisions` are those of the feeds when the stream was registered."""
-        frames: list[events.AnyFrame] = []
+        frames: list[AnyFrame] = []
         replayed: dict[str, int] = {}
         for room, since in events.replay_starts(grant.cursors, grant.rooms):
             if since == revisions[room.pk]:
@@ -79,14 +80,14 @@ class PageStream(LiveConsumer):
             for frame in early
             if frame.revision is None or frame.revision > replayed.get(frame.room, -1)
         ]
-        return events.encode_frames(frames, *self.kind)
+        return encode_frames(frames, *self.kind)
 
     @property
     def kind(self) -> tuple[Any, str, bool, Standing | None]:
         """Streams of one kind get the same bytes."""
         return self.user_id, self.language, self.many_rooms, self.standing
 
-    def push(self, frames: list[events.AnyFrame], chunk: bytes) -> None:
+    def push(self, frames: list[AnyFrame], chunk: bytes) -> None:
         """Send these frames, which `chunk` has encoded for this kind of stream."""
         if self._early is not None:
             self._early.extend(frames)

@@ -15,7 +15,7 @@ from rooms.contract.limits import PAGE_LIMIT
 from rooms.db import timezone
 from rooms.db.pool import in_database
 from rooms.live.consumer import COMMENT_SECONDS, KEEP_ALIVE, LiveConsumer
-from rooms.live.events import encode_event
+from rooms.live.frames import encode_event
 from rooms.live.hub import hub
 from rooms.models import Question
 

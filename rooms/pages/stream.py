@@ -19,6 +19,7 @@ from rooms.api.endpoint import problem_for
 from rooms.contract import problems
 from rooms.live import events
 from rooms.live.consumer import STREAM_HEADERS
+from rooms.live.frames import encode_frames
 from rooms.live.streams import StreamGrant
 
 # Pages that poll have to be up to date within this time; more often would only load the workers.
@@ -92,5 +93,5 @@ def _poll(grant: StreamGrant) -> HttpResponse:
     for room, since in events.replay_starts(grant.cursors, grant.rooms):
         if since != room.revision:
             frames += events.replay(room, since, [grant.language])[1]
-    body = events.encode_frames(frames, grant.user_id, grant.language, grant.many_rooms, grant.standing)
+    body = encode_frames(frames, grant.user_id, grant.language, grant.many_rooms, grant.standing)
     return HttpResponse(body, headers={**STREAM_HEADERS, "Retry-After": str(POLL_SECONDS)})

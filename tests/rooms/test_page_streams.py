@@ -12,7 +12,7 @@ from rooms.access.admission import SCOPE_KEY
 from rooms.live import consumer
 from rooms.live import hub as hub_module
 from rooms.live import streams as streams_module
-from rooms.live.events import Frame
+from rooms.live.frames import Frame
 from rooms.live.hub import Hub, hub
 from rooms.live.streams import LONGEST_BACKLOG, PageStream, StreamGrant
 from rooms.models import Question, Room
