@@ -25,9 +25,9 @@ QUIET_SECONDS = 3
 POSTGRES_OUTAGES = ("08", "53", "57P")
 # Primary result codes of SQLite: SQLITE_IOERR, SQLITE_CANTOPEN.
 SQLITE_OUTAGES = (10, 14)
-# MySQL and MariaDB: errors of the client library, such as a lost connection, begin at 2000; 1040 is "too many
-# connections".
-MYSQL_CLIENT_ERRORS, MYSQL_TOO_MANY_CONNECTIONS = 2000, 1040
+# MariaDB: "too many connections", and errors of the client libraries, such as a lost connection. The numbers
+# between them are errors of the server: a mistake in a statement.
+MARIADB_OUTAGES = {1040, *range(2000, 3000), *range(5000, 6000)}
 
 
 class Outage:
@@ -110,7 +110,7 @@ def is_unreachable(error: BaseException | None) -> bool:
     if hasattr(cause, "sqlstate"):
         return cause.sqlstate is None or cause.sqlstate.startswith(POSTGRES_OUTAGES)
     code = cause.args[0] if cause.args else None
-    return not isinstance(code, int) or code >= MYSQL_CLIENT_ERRORS or code == MYSQL_TOO_MANY_CONNECTIONS
+    return not isinstance(code, int) or code in MARIADB_OUTAGES
 
 
 def is_redis_unreachable(error: BaseException | None) -> bool:

@@ -70,7 +70,9 @@ def test_a_success_between_failures_is_not_the_end(caplog: pytest.LogCaptureFixt
         caused_by(psycopg.errors.TooManyConnections("too many clients")),
         InterfaceError("connection already closed"),
         of_sqlite(sqlite3.SQLITE_CANTOPEN),
+        OperationalError(1040, "Too many connections"),
         OperationalError(2006, "Server has gone away"),
+        OperationalError(5014, "Connection reset"),
     ],
 )
 def test_a_database_that_is_away_is_an_outage(error: DatabaseError) -> None:
@@ -85,6 +87,7 @@ def test_a_database_that_is_away_is_an_outage(error: DatabaseError) -> None:
         of_sqlite(sqlite3.SQLITE_ERROR),  # a table is missing
         of_sqlite(sqlite3.SQLITE_BUSY),
         OperationalError(1213, "Deadlock found"),
+        OperationalError(4161, "Unknown data type"),
         DatabaseError("a mistake"),
         ValueError("a bug"),
     ],
