@@ -84,8 +84,9 @@ def members_of(room: Any, *roles: str) -> Q:
 
 def people_in(room: Room, names: Collection[str]) -> Q:
     """A condition on users: they are in a group of one of these names, which belongs to this room."""
-    groups = GroupMembership.objects.filter(room=room, group__name__in=names).values("group")
-    people = people_of(groups)
+    found = GroupMembership.objects.filter(room=room, group__name__in=names)
+    # MariaDB also finds names in other case, which `is_in_group` would not take for the same.
+    people = people_of([group for group, name in found.values_list("group", "group__name") if name in names])
     return Q(pk__in=[]) if people is None else Q(pk__in=people)
 
 

@@ -16,7 +16,8 @@ PROCESS_FILES = frozenset({"test_bench.py", "test_openid_provider.py", "test_rep
 MARIADB_FILES = frozenset(
     f"test_{name}.py"
     for name in (
-        *("answer", "ask", "audit", "audit_content", "close_stale", "compiled_statements", "deliver"),
+        *("answer", "ask", "audit", "audit_content", "care_groups", "close_stale", "compiled_statements"),
+        "deliver",
         *("exact_texts", "history_search", "history_similar", "inbox_growth", "insights_figures"),
         *("invitations", "keys"),
         *("notification_outbox", "rate_limits", "read_only_database", "repeated_forms", "wait_leases"),

@@ -73,6 +73,7 @@ def test_people_and_groups_can_be_named_together(ask: Ask, team: Group, ana: Any
     [
         ({"votes": {"needed": 3, "of": [TEAM]}}, "names 2 people, but 3 votes are needed"),
         ({"votes": {"needed": 2, "of": ["group:Others"]}}, '"group:Others" cannot be named here'),
+        ({"first": "group:platform team"}, '"group:platform team" cannot be named here'),
         ({"first": "group:"}, '"group:" cannot be named here'),
         ({"first": "group:Empty"}, '"group:Empty" cannot be named here'),
     ],
