@@ -194,6 +194,7 @@ ANSWER_FIELDS = ("via", "through", "person_name", "choices", "reason", "asks_bac
 
 
 TURNING = {Action.VOTED, Action.UNDONE, Action.ESCALATED}
+MEMBER_ACTIONS = (Action.MEMBER_ADDED, Action.MEMBER_CHANGED, Action.MEMBER_REMOVED)
 SETTLING = {Action.ANSWERED, Action.DECLINED, Action.ASKED_BACK, Action.EXPIRED, Action.WITHDRAWN}
 
 

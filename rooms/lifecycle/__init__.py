@@ -21,15 +21,12 @@ question as it is now.
 
 from rooms.lifecycle.actors import Person, ending_by
 from rooms.lifecycle.anonymising import (
-    Identity,
     Reasons,
     anonymise_earlier_answers,
     anonymise_messages,
     anonymise_questions,
     anonymise_rooms,
     forget_settings,
-    identity_of,
-    identity_without_account,
     questions_naming,
     redact_entries,
 )
@@ -50,6 +47,7 @@ from rooms.lifecycle.exceptions import (
     RoomArchived,
     TooManyInvitations,
 )
+from rooms.lifecycle.identities import Identity, identity_of, identity_without_account
 from rooms.lifecycle.invitations import (
     create_invitation,
     invitation_of,

@@ -7,29 +7,26 @@ that a person was anonymised. What the person chose and wrote stays; that it was
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 
 from rooms import audit
 from rooms.audit import Action, Actor, actor_of
-from rooms.contract import ids
 from rooms.db.transactions import alias, writing
-from rooms.lifecycle.actors import ALIAS_PREFIX, Person
+from rooms.lifecycle.actors import Person
 from rooms.lifecycle.delivering import memory_as_now
+from rooms.lifecycle.identities import Identity
 from rooms.lifecycle.revisions import announce, locked, next_revision
 from rooms.models import (
     AgentKey,
     Answer,
     AuditEntry,
     Ending,
-    HistoryEntry,
     Invitation,
     Membership,
     Message,
@@ -43,72 +40,13 @@ from rooms.models import (
     Room,
     Webhook,
 )
-from rooms.profiles import name_of
 
-MEMBER_ACTIONS = (Action.MEMBER_ADDED, Action.MEMBER_CHANGED, Action.MEMBER_REMOVED)
-ALIAS_CHARACTERS = 8
 # Messages or audit entries per transaction: a few dozen milliseconds, for which a click may have to wait.
 BATCH = 100
 
 # Rows that only the person needs, and rows that stay without the person.
 OWN: tuple[Any, ...] = (NoticePreferences, NoticeRule, PushSubscription, Preferences, Presence, Notice)
 CREATED: tuple[Any, ...] = (AgentKey, Invitation, Webhook)
-
-
-@dataclass(frozen=True)
-class Identity:
-    """All names under which a person is stored, and the ones that replace them."""
-
-    # None if the account is deleted.
-    user_id: Any
-    usernames: frozenset[str]
-    names: frozenset[str]
-    # A user name that is unique and cannot be guessed: two anonymous voters stay two.
-    alias: str
-    shown: str
-
-    def is_voter(self, vote: Mapping[str, Any]) -> bool:
-        if self.user_id is None:
-            return vote["username"] in self.usernames
-        return bool(vote["user_id"] == str(self.user_id))
-
-    def without_name(self, username: Any) -> Any:
-        return self.alias if username in self.usernames else username
-
-
-def identity_of(user: AbstractBaseUser, shown: str) -> Identity:
-    """A person with an account; earlier user names included, unless another person has them now."""
-    answers, members = Answer.objects.filter(user=user.pk), AuditEntry.objects.filter(subject=str(user.pk))
-    former = {
-        *answers.values_list("username", flat=True).distinct(),
-        *members.filter(action__in=MEMBER_ACTIONS).values_list("details__user", flat=True),
-    }
-    users = get_user_model()
-    taken = users._default_manager.filter(**{f"{users.USERNAME_FIELD}__in": former - {None}})
-    former -= {other.get_username() for other in taken if other.pk != user.pk}
-    names = {
-        name_of(user),
-        *answers.values_list("person_name", flat=True).distinct(),
-        *Message.objects.filter(user=user.pk).values_list("sender", flat=True).distinct(),
-        *HistoryEntry.objects.filter(user=user.pk).values_list("person_name", flat=True).distinct(),
-    }
-    usernames = _texts({user.get_username(), *former})
-    return Identity(user.pk, usernames, _texts(names), _new_alias(), shown)
-
-
-def identity_without_account(username: str, shown: str) -> Identity:
-    """A person whose account is deleted, by the user name that answers and audit entries still have."""
-    answers = Answer.objects.filter(user=None, username=username)
-    names = answers.values_list("person_name", flat=True).distinct()
-    return Identity(None, frozenset({username}), _texts(names), _new_alias(), shown)
-
-
-def _texts(values: Iterable[Any]) -> frozenset[str]:
-    return frozenset(str(value) for value in values if value)
-
-
-def _new_alias() -> str:
-    return ALIAS_PREFIX + ids.new_nonce()[:ALIAS_CHARACTERS]
 
 
 @dataclass
@@ -349,14 +287,14 @@ def _entries_naming(identity: Identity) -> Any:
         *(Q(details__person=name) | Q(details__user=name) for name in identity.usernames),
     ]
     if identity.user_id is not None:
-        conditions.append(Q(action__in=MEMBER_ACTIONS, subject=str(identity.user_id)))
+        conditions.append(Q(action__in=audit.MEMBER_ACTIONS, subject=str(identity.user_id)))
     return AuditEntry.objects.filter(_any_of(conditions))
 
 
 def _fields_without_name(entry: AuditEntry, identity: Identity) -> dict[str, Any]:
     """The fields of the entry that change."""
     details = {name: _detail_without(name, value, identity) for name, value in entry.details.items()}
-    is_about_them = entry.action in MEMBER_ACTIONS and (
+    is_about_them = entry.action in audit.MEMBER_ACTIONS and (
         (identity.user_id is not None and entry.subject == str(identity.user_id))
         or entry.details.get("user") in identity.usernames
     )

@@ -14,7 +14,6 @@ from django.db.models import Q
 from rooms import audit
 from rooms.db import timezone
 from rooms.lifecycle import name_of
-from rooms.lifecycle.anonymising import MEMBER_ACTIONS
 from rooms.models import (
     AgentKey,
     Answer,
@@ -157,7 +156,7 @@ def _audit(user: AbstractBaseUser) -> list[Row]:
     periods = periods_of(user)
     own = Answer.objects.filter(user=user_id)
     others = Answer.objects.filter(username__in={each.name for each in periods}).exclude(user=user_id)
-    about_them = Q(action__in=MEMBER_ACTIONS, subject=str(user_id))
+    about_them = Q(action__in=audit.MEMBER_ACTIONS, subject=str(user_id))
     answered = Q(action__in=audit.SETTLING, subject__in=own.values("question"))
     answered_by_others = Q(action__in=audit.SETTLING, subject__in=others.values("question"))
     by_them = Q(actor_type=AuditEntry.ActorType.PERSON) & named("actor", "at", periods)

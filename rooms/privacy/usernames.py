@@ -11,8 +11,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q
 
+from rooms import audit
 from rooms.db import timezone
-from rooms.lifecycle.anonymising import MEMBER_ACTIONS
 from rooms.models import Answer, AuditEntry
 
 
@@ -57,7 +57,7 @@ def _end(user: AbstractBaseUser, name: str, last: datetime) -> datetime | None:
 
 def _stored(answers: Q, members: Q) -> list[tuple[str, datetime]]:
     """User names that are stored with the id of their person, with the times."""
-    entries = AuditEntry.objects.filter(members, action__in=MEMBER_ACTIONS)
+    entries = AuditEntry.objects.filter(members, action__in=audit.MEMBER_ACTIONS)
     found = [
         *Answer.objects.filter(answers).values_list("username", "answered_at"),
         *entries.values_list("details__user", "at"),
