@@ -1,7 +1,6 @@
 """The Connect page: agent keys, blocks to paste for every client, a checklist, and a test question."""
 
 import json
-from datetime import timedelta
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -24,6 +23,7 @@ from rooms.db import timezone
 from rooms.models import CLOSE_AFTER_CHOICES, AgentKey, Room
 from rooms.pages import sample_question
 from rooms.pages.first_steps import FirstSteps
+from rooms.pages.manage.keys import create_as_in
 from rooms.web import base_context, form, page, retry_later, too_many_in_words
 
 # The tabs of the page, in their order; the first one is open unless the address or the form names another.
@@ -54,16 +54,8 @@ def _create_key(request: HttpRequest, room: Room) -> HttpResponse:
     form = KeyForm(request.POST)
     if not form.is_valid():
         return _connect_page(request, room, form=form)
-    days = form.cleaned_data["expires_in_days"]
     try:
-        rate_limits.check_keys(request.user)
-        made = access.create_key(
-            room,
-            label=form.cleaned_data["label"],
-            created_by=request.user,
-            expires_at=timezone.now() + timedelta(days=days) if days else None,
-            scopes=form.cleaned_data["scopes"],
-        )
+        made = create_as_in(form, room, request.user)
     except rate_limits.TooMany as over:
         form.add_error("label", f"{too_many_in_words(over)}.")
         return retry_later(_connect_page(request, room, form=form, status=429), over)

@@ -9,6 +9,7 @@ from rooms import access
 from rooms.access import rate_limits
 from rooms.contract.forms import KeyForm, read_key
 from rooms.db import timezone
+from rooms.lifecycle import Person
 from rooms.models import AgentKey, Room
 from rooms.pages.manage.settings_page import back_to, section_page
 from rooms.web import form, page, retry_later, too_many_in_words
@@ -25,20 +26,25 @@ def _create(request: HttpRequest, room: Room) -> HttpResponse:
     form = KeyForm(request.POST)
     if not form.is_valid():
         return _page(request, room, form=form, status=422)
-    days = form.cleaned_data["expires_in_days"]
     try:
-        rate_limits.check_keys(request.user)
+        made = create_as_in(form, room, request.user)
     except rate_limits.TooMany as over:
         form.add_error("label", f"{too_many_in_words(over)}.")
         return retry_later(_page(request, room, form=form, status=429), over)
-    made = access.create_key(
+    return _page(request, room, made)
+
+
+def create_as_in(form: KeyForm, room: Room, person: Person) -> tuple[AgentKey, str]:
+    """The key that this valid form describes, and its text; TooMany over the limit of the person."""
+    rate_limits.check_keys(person)
+    days = form.cleaned_data["expires_in_days"]
+    return access.create_key(
         room,
         label=form.cleaned_data["label"],
-        created_by=request.user,
+        created_by=person,
         expires_at=timezone.now() + timedelta(days=days) if days else None,
         scopes=form.cleaned_data["scopes"],
     )
-    return _page(request, room, made)
 
 
 @form
