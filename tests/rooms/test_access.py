@@ -107,6 +107,12 @@ def test_session_cookie_leads_to_its_user(ana: Any) -> None:
     assert not access.user_of_session(session_key).is_authenticated
 
 
+@pytest.mark.parametrize("slug", ["op", "ops\x00", "\x00", "x" * 500])
+def test_missing_room_in_a_query_string_is_missing(browser: Client, room: Room, slug: str) -> None:
+    for page in ("/insights", "/insights/export.csv"):
+        assert browser.get(page, {"room": slug}).status_code == 404
+
+
 @pytest.mark.parametrize("session_key", [None, "", "unknown", "\x00", "x" * 500])
 def test_invalid_session_leads_to_no_user(db: None, session_key: str | None) -> None:
     assert not access.user_of_session(session_key).is_authenticated
