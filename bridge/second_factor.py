@@ -13,7 +13,7 @@ import segno
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
@@ -77,14 +77,14 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     """Ask for a code of the app or for a recovery code, and complete the session."""
     authenticator = Authenticator.of(request.user)
     if authenticator is None or is_complete(request):
-        return redirect(_next(request))
+        return HttpResponseRedirect(_next(request))
     context = {"next": _next(request), "by_recovery": "recovery" in request.GET}
     if request.method != "POST":
         return render(request, "second_factor.html", context)
     if not _is_right(request, authenticator, recovery=True):
         return render(request, "second_factor.html", context | {"is_wrong": True}, status=422)
     _complete(request, authenticator)
-    return redirect(_next(request))
+    return HttpResponseRedirect(_next(request))
 
 
 @login_required

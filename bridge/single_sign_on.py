@@ -16,8 +16,8 @@ from django.contrib.auth import login
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import ImproperlyConfigured
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -82,7 +82,7 @@ def _talking() -> Iterator[None]:
 def single_sign_on(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider."""
     if request.user.is_authenticated:
-        return redirect(_wanted(request, request.GET.get("next", "")))
+        return HttpResponseRedirect(_wanted(request, request.GET.get("next", "")))
     try:
         with _talking():
             response: HttpResponse = _provider().authorize_redirect(
@@ -121,7 +121,7 @@ def callback(request: HttpRequest) -> HttpResponse:
     request.session[BY_PROVIDER] = isinstance(methods := claims.get("amr"), list) and "mfa" in methods
     # A moment, not seconds, which would begin anew with each change of the session.
     request.session.set_expiry(timezone.now() + timedelta(hours=settings.OIDC_SESSION_HOURS))
-    return redirect(wanted)
+    return HttpResponseRedirect(wanted)
 
 
 def _confirmed_claims(request: HttpRequest) -> tuple[str, dict[str, Any]]:

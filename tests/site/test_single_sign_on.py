@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -61,6 +62,15 @@ def test_the_login_page_offers_it_with_the_name_and_keeps_the_place(db: None, se
     settings.ROOT_URLCONF = "bridge.urls"
     assert "/sso/" not in Client().get("/login/").content.decode()
     assert Client().get("/sso/").status_code == 404
+
+
+@pytest.mark.parametrize("place", ["/history", "²", "no-page", "login"])
+def test_signed_in_people_are_led_to_the_place_as_an_address(
+    db: None, django_user_model: Any, place: str
+) -> None:
+    client = Client()
+    client.force_login(django_user_model.objects.create_user("ana"))
+    assert client.get("/sso/", {"next": place})["Location"] == quote(place)
 
 
 def test_signed_in_people_without_rights_see_the_admin_say_so(db: None, django_user_model: Any) -> None:

@@ -5,6 +5,7 @@ import time
 from base64 import b32decode
 from io import StringIO
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -131,6 +132,15 @@ def test_every_way_to_sign_in_asks_for_it(ana: Any, phone: Phone, way: str) -> N
     else:
         client = signed_in(way)
     assert client.get("/")["Location"] == "/second-factor/?next=/"
+
+
+@pytest.mark.parametrize("place", ["²", "99", "no-page", "login"])
+def test_a_place_that_is_no_page_is_no_error(ana: Any, phone: Phone, place: str) -> None:
+    """It is an address, as on Django's login page, and not the name of a page."""
+    set_up(phone, ana)
+    client = signed_in()
+    assert enter(client, phone.code(), place)["Location"] == quote(place)
+    assert client.get("/second-factor/", {"next": place})["Location"] == quote(place)
 
 
 def test_a_code_works_once(ana: Any, phone: Phone) -> None:
