@@ -57,8 +57,8 @@ test: .venv/.dev ## Everything: lint, all tests on PostgreSQL, MariaDB and SQLit
 		$(ISOLATED) DATABASE_URL="$$TEST_DATABASE_URL" $(PYTEST) tests/rooms; \
 	fi
 	@if scripts/test-services mariadb; then \
-		echo "== tests/rooms on MariaDB, those that depend on the database"; \
-		$(ISOLATED) DATABASE_URL="$$TEST_MARIADB_URL" $(PYTEST) --numprocesses 2 -m mariadb tests/rooms; \
+		echo "== tests on MariaDB, those that depend on the database"; \
+		$(ISOLATED) DATABASE_URL="$$TEST_MARIADB_URL" $(PYTEST) --numprocesses 2 -m mariadb tests/rooms tests/site; \
 	fi
 	@echo "== all tests on SQLite"
 	@$(ISOLATED) $(PYTEST)

@@ -3,7 +3,8 @@
 import logging
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from django.conf import settings
@@ -40,7 +41,7 @@ def user_of(issuer: str, claims: Mapping[str, Any]) -> Any:
     """The active user of this account, with name and address as the provider has them."""
     email = verified_email(claims)
     domains = {domain.lower() for domain in settings.OIDC_EMAIL_DOMAINS}
-    if domains and email.rpartition("@")[2] not in domains:
+    if domains and email.rpartition("@")[2].lower() not in domains:
         raise Refused("domain")
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -57,7 +58,7 @@ def user_of(issuer: str, claims: Mapping[str, Any]) -> Any:
 
 
 def verified_email(claims: Mapping[str, Any]) -> str:
-    """The e-mail address, in lower case, if it belongs to the person; else "".
+    """The e-mail address, as it is compared, if it belongs to the person; else "".
 
     The provider has to say so, or the site to trust one that says nothing. A plain no counts in any case.
     """
@@ -65,7 +66,12 @@ def verified_email(claims: Mapping[str, Any]) -> str:
         True,
         "true",
     )  # some send a text
-    return str(claims.get("email", "")).lower() if is_verified else ""
+    return _comparable(str(claims.get("email", ""))) if is_verified else ""
+
+
+def _comparable(address: str) -> str:
+    """In lower case, but only of ASCII: the sign for kelvin, for example, would become a `k`."""
+    return address.lower() if address.isascii() else address
 
 
 def _linked(issuer: str, subject: str) -> Any:
@@ -76,7 +82,9 @@ def _linked(issuer: str, subject: str) -> Any:
 def _link(issuer: str, claims: Mapping[str, Any], email: str) -> Any:
     """At the first time: the one user with this address, else a new user."""
     users = get_user_model()._default_manager
-    same = list(users.filter(email__iexact=email).values_list("pk", flat=True)[:2]) if email else []
+    # Databases take more for the same than we do: PostgreSQL “ı” and “i”, MariaDB “é” and “e” as well.
+    alike = users.filter(email__iexact=email).values_list("pk", "email") if email else []
+    same = [pk for pk, address in alike if _comparable(address) == email]
     if len(same) == 1:
         # Locked: of two accounts with this address, which come at once, only one is linked.
         user = users.select_for_update().get(pk=same[0])
@@ -116,12 +124,18 @@ def _free_username(claims: Mapping[str, Any], email: str) -> str:
     """The name at the provider; with a number if another user has it."""
     users = get_user_model()
     given = (claims.get("preferred_username"), email.partition("@")[0], claims.get("name"), "person")
-    wanted = str(next(filter(None, given)))
+    wanted = users.normalize_username(str(next(filter(None, given))))  # as `create_user` stores it
     base = NOT_IN_USERNAMES.sub("-", wanted)[:LONGEST_USERNAME]
-    alike = users._default_manager.filter(username__istartswith=base).values_list("username", flat=True)
-    taken = {name.lower() for name in alike}
-    free = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
-    return next(name for name in free if name.lower() not in taken)
+    known = users._default_manager.filter(username__istartswith=base).values_list("username", flat=True)
+    taken = {name.lower() for name in known}
+    free = (name for name in _numbered(base) if name.lower() not in taken)
+    # MariaDB takes more names for the same than Python does.
+    return next(name for name in free if not users._default_manager.filter(username__iexact=name).exists())
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
 
 
 def _update(user: Any, claims: Mapping[str, Any], email: str) -> None:

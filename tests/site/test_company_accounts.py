@@ -153,6 +153,23 @@ def test_a_site_can_trust_a_provider_that_does_not_say_what_is_confirmed(
             user_of(ISSUER, silent)
 
 
+@pytest.mark.mariadb
+@pytest.mark.parametrize(
+    "alike", ["mıke@example.org", "mike@examplé.org", "mi\u212ae@example.org", "ｍike@example.org"]
+)
+def test_an_address_that_only_looks_the_same_links_nobody(db: None, alike: str) -> None:
+    """Databases find some of them, and Python's `lower` makes a `k` of the sign for kelvin."""
+    mike = users().create_user("mike", email="mike@example.org")
+    assert user_of(ISSUER, claims(email=alike)) != mike
+    assert user_of(ISSUER, claims(sub="8", email="MIKE@Example.org")) == mike
+
+
+@pytest.mark.mariadb
+def test_accounts_that_differ_in_a_capital_are_two(db: None) -> None:
+    assert user_of(ISSUER, claims(sub="aB7")) != user_of(ISSUER, claims(sub="Ab7", email=""))
+    assert CompanyAccount.objects.count() == 2
+
+
 def test_two_users_with_the_address_are_not_guessed_at(db: None) -> None:
     for name in ("ana", "admin"):
         users().create_user(name, email="ana@example.org")
