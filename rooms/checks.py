@@ -244,8 +244,13 @@ def _login_messages() -> Iterator[CheckMessage]:
     hint = 'Set LOGIN_URL to the name or address of your login page, such as "admin:login".'
     try:
         login = resolve_url(settings.LOGIN_URL)
-    except NoReverseMatch:
-        problem = f"LOGIN_URL is {str(settings.LOGIN_URL)!r}, and no URL has this name."
+    except NoReverseMatch as error:
+        # A lazy one reverses again where it becomes a text.
+        is_text = isinstance(settings.LOGIN_URL, str)
+        said = (
+            f"is {settings.LOGIN_URL!r}, and no URL has this name." if is_text else f"leads nowhere: {error}"
+        )
+        problem = f"LOGIN_URL {said}"
         yield Warning(problem, hint=hint, id="ask_bridge.W001")
         return
     # Below `i18n_patterns` Django redirects to the page of the language.

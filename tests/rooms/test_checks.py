@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings as ours
 from django.conf.urls.i18n import i18n_patterns
 from django.core.checks import CheckMessage, run_checks
-from django.urls import include, path
+from django.urls import include, path, reverse_lazy
 
 from rooms import conf
 from rooms.live import routing
@@ -117,6 +117,8 @@ def test_a_login_that_leads_nowhere(settings: Any) -> None:
 
 def test_a_login_that_no_url_is_called(settings: Any) -> None:
     settings.LOGIN_URL = "account_login"
+    assert "'account_login'" in found()["ask_bridge.W001"].msg
+    settings.LOGIN_URL = reverse_lazy("account_login")
     assert "'account_login'" in found()["ask_bridge.W001"].msg
 
 
