@@ -26,6 +26,7 @@ from django.shortcuts import resolve_url
 from django.urls import reverse
 
 import rooms
+from rooms import checks
 from rooms.apps import RoomsConfig
 from rooms.conf import setting
 from rooms.db.readiness import check_write
@@ -165,6 +166,9 @@ def _database() -> Iterator[Finding]:
     except (DatabaseError, ImproperlyConfigured) as error:
         yield failed(f"The database “{alias()}” cannot be reached: {_reason(error)}")
         return
+    if refused := checks.check_database_server(databases=[alias()]):
+        yield from (_as_finding(message, is_for_deployment=False) for message in refused)
+        return
     executor = MigrationExecutor(connection)
     targets = executor.loader.graph.leaf_nodes(RoomsConfig.label)
     missing = [migration for migration, _ in executor.migration_plan(targets)]
@@ -254,11 +258,11 @@ def _ids(names: str) -> tuple[str, ...]:
 
 PARTS = (
     Part((), _versions),
-    Part(_ids("E001 E002 E003 E004 E006"), _settings),
+    Part(_ids("E001 E002 E003 E004 E006 W020"), _settings),
     Part(_ids("E007 E009 W007"), _addresses),
     Part(_ids("W009 W002"), _application),
     Part(_ids("E005 W006"), _middleware),
-    Part(_ids("E008 W008 W004"), _database),
+    Part(_ids("E008 E020 E021 E022 E023 W008 W004"), _database),
     Part(_ids("W003 W005"), _channel_layer),
     Part((), _static_files),
     Part(_ids("W001"), _sign_in),

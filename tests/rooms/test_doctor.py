@@ -1,16 +1,21 @@
 """`manage.py ask_bridge_doctor` walks through a portal and says in a sentence what fails."""
 
 import io
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.checks import Error
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from pytest_django.live_server_helper import LiveServer
 
+from rooms import checks
 from rooms.live import routing
+from rooms.management import doctor
 
 SCRIPT = '<script src="/static/ask_bridge/js/start.js" type="module"></script>'
 
@@ -80,6 +85,24 @@ class SilentLayer:
 
     async def new_channel(self) -> str:
         raise OSError("out of order")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_that_is_refused_gets_no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of MySQL asks the server, so Django runs it before `migrate` only."""
+    refused = Error("Ask Bridge does not work with MySQL.", hint="Use MariaDB.", id="ask_bridge.E020")
+    monkeypatch.setattr(checks, "check_database_server", lambda databases: [refused] if databases else [])
+    printed, succeeds = walk()
+    assert not succeeds
+    assert "✗ Ask Bridge does not work with MySQL. Use MariaDB. (ask_bridge.E020)" in printed
+    assert "takes writes" not in printed
+
+
+def test_every_check_belongs_to_a_part() -> None:
+    """Otherwise its part would get a tick beside the problem."""
+    source = Path(checks.__file__).read_text()
+    of_parts = {name for part in doctor.PARTS for name in part.checks}
+    assert of_parts == set(re.findall(r'id="(ask_bridge\.\w+)"', source))
 
 
 @pytest.mark.django_db(transaction=True)
