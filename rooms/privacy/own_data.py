@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.sessions.backends import db
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q
+from django.utils import timezone as django_timezone
 
 from rooms import audit
 from rooms.db import timezone
@@ -142,7 +143,8 @@ def _sessions(user: AbstractBaseUser) -> Iterator[Row]:
     store = import_module(settings.SESSION_ENGINE).SessionStore
     if not issubclass(store, db.SessionStore):
         return
-    alive = store.get_model_class().objects.filter(expire_date__gt=timezone.now())
+    # A column of Django, not of ours: naive in a portal with USE_TZ = False.
+    alive = store.get_model_class().objects.filter(expire_date__gt=django_timezone.now())
     for session in alive.iterator():
         data = session.get_decoded()
         if data.get(SESSION_KEY) == str(user.pk):

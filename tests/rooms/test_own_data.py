@@ -161,6 +161,13 @@ def test_a_person_who_did_nothing_has_an_export_too(room: Room) -> None:
         call_command("export_person", "nobody2")
 
 
+def test_it_works_in_a_portal_with_naive_times(done: Question, settings: Any) -> None:
+    settings.USE_TZ = False
+    browser = Client()
+    browser.force_login(get_user_model().objects.get(username="ana"))
+    assert [session["is_valid"] for session in exported("ana")["sessions"]] == [True]
+
+
 def test_other_apps_add_what_they_store(ana: Any) -> None:
     def phone_of(sender: type, user: Any, **signal: Any) -> dict[str, str]:
         return {"phone": f"{user.username}-1"}
