@@ -35,7 +35,7 @@ PROOFS: dict[str, list[str]] = {
     "PostgreSQL": [
         "faults/test_simultaneous_answers.py::test_fifty_clicks_at_once_have_one_winner_each_time[scaled]"
     ],
-    "MariaDB 10.6 or newer (tests use 10.11)": [
+    "MariaDB 10.6 or newer, with Django 6.1 from 10.11 on (tests use 10.11)": [
         f"{HOST}[mariadb]",
         "faults/test_mariadb.py::test_fifty_clicks_and_votes_at_once_have_one_winner_each_time",
     ],
