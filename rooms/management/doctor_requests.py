@@ -81,7 +81,8 @@ def findings(url: str, username: str) -> Iterator[Finding]:
     try:
         health = send(f"{base}healthz")
         if health.status != 200 or health.json() != {"status": "ok"}:
-            yield failed(f"{base}healthz replies {health.words}: is this the address of Ask Bridge?")
+            hint = _hint(base, health) or "is this the address of Ask Bridge?"
+            yield failed(f"{base}healthz replies {health.words}: {hint}")
             return
         yield ok(f"The portal replies at {base}")
         yield from _readiness(base)
@@ -108,10 +109,18 @@ def _api(base: str) -> Iterator[Finding]:
     if reply.status == 401 and isinstance(body, dict) and body.get("code") == "unauthorized":
         yield ok("Requests of agents reach Ask Bridge, which asks for a key.")
     else:
-        hint = "agents have no session, so its middleware has to let paths below api/ through."
-        if reply.status == 400:
-            hint = "give --url with a host of ALLOWED_HOSTS."
+        hint = _hint(base, reply)
+        hint = hint or "agents have no session, so its middleware has to let paths below api/ through."
         yield failed(f"The portal answers agents itself, with {reply.words}: {hint}")
+
+
+def _hint(base: str, reply: Reply) -> str:
+    """What is wrong with the address itself, if the reply tells."""
+    if reply.status == 400:
+        return "give --url with a host of ALLOWED_HOSTS."
+    if base.startswith("http:") and reply.headers.get("Location", "").startswith("https:"):
+        return "give --url with https, as people and agents do."
+    return ""
 
 
 # ---- as a person -----------------------------------------------------------------------------------------

@@ -179,6 +179,18 @@ def test_a_running_portal_with_a_fault(settings: Any, ana: Any, middleware: Any,
     assert succeeds == ("✗" not in said)
 
 
+def test_a_portal_that_only_takes_https(settings: Any, ana: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    server = LiveServer("127.0.0.1")  # the fixture's has loaded its middleware
+    try:
+        printed, succeeds = walk(url=server.url)
+    finally:
+        server.stop()
+    assert not succeeds
+    assert "healthz replies 301 to https://127.0.0.1" in printed
+    assert "give --url with https, as people and agents do." in printed
+
+
 def test_an_address_that_is_not_ours(live_server: LiveServer) -> None:
     printed, succeeds = walk(url=f"{live_server.url}/nowhere/")
     assert not succeeds
