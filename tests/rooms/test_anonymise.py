@@ -241,6 +241,21 @@ def test_the_command_names_what_has_to_be_done_and_deletes_the_account(
         call_command("anonymise_person", USERNAME)
 
 
+def test_the_command_deletes_the_account_that_it_has_found(
+    traces: dict[str, Question], xo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A portal whose people sign in by e-mail address often finds them in any case."""
+    monkeypatch.setattr(
+        get_user_model().objects.__class__,
+        "get_by_natural_key",
+        lambda users, username: users.get(username__iexact=username),
+    )
+    printed = StringIO()
+    call_command("anonymise_person", USERNAME.title(), "--delete-account", stdout=printed)
+    assert "The account is deleted." in printed.getvalue()
+    assert not get_user_model().objects.filter(pk=xo.pk).exists()
+
+
 def test_earlier_user_names_go_as_well_but_not_of_whoever_has_them_now(
     ask: Asking, xo: Any, room: Room
 ) -> None:

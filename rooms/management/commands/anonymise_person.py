@@ -24,6 +24,11 @@ class Command(BaseCommand):
         parser.add_argument("--delete-account", action="store_true", help="delete the account afterwards")
 
     def handle(self, *, username: str, delete_account: bool, **options: Any) -> None:
+        users: Any = get_user_model()
+        try:
+            account = users._default_manager.get_by_natural_key(username)
+        except users.DoesNotExist:
+            account = None  # deleted before
         try:
             report = people.anonymise_username(username)
         except people.UnknownPerson:
@@ -34,8 +39,6 @@ class Command(BaseCommand):
         )
         for room in report.rooms:
             self.stdout.write(f"The careful questions of {room.slug} name this person: name another one.")
-        if delete_account:
-            users: Any = get_user_model()
-            for user in users._default_manager.filter(**{users.USERNAME_FIELD: username}):
-                user.delete()
+        if delete_account and account:
+            account.delete()
             self.stdout.write("The account is deleted.")
