@@ -85,6 +85,13 @@ class Accounts(ModelBackend):
     Sessions store the path of this class: renaming it would sign all users out.
     """
 
+    def authenticate(
+        self, request: HttpRequest | None, username: Any = None, password: Any = None, **credentials: Any
+    ) -> Any:
+        """Only by exactly the user name, for which guesses are counted: MariaDB finds `ana` by `ÁNA`, too."""
+        user = super().authenticate(request, username, password, **credentials)
+        return user if user and user.get_username() == username else None
+
     def get_user(self, user_id: Any) -> Any:
         user = USER.first(id=user_id)
         return user if user and self.user_can_authenticate(user) else None
