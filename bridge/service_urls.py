@@ -32,7 +32,8 @@ def database(name: str, default_file: Path) -> dict[str, Any]:
     if url.startswith("mysql://"):
         return _mariadb(name, url)
     raise ImproperlyConfigured(
-        f"{name} must look like postgres://user:password@host:5432/name or sqlite:////folder/file.sqlite3."
+        f"{name} must look like postgres://user:password@host:5432/name, "
+        "mysql://user:password@host:3306/name for MariaDB, or sqlite:////folder/file.sqlite3."
     )
 
 
