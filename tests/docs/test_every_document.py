@@ -103,6 +103,7 @@ def test_every_command_of_the_client_and_its_options_exist(path: Path) -> None:
 OTHERS = {
     *("BRIDGE", "ID", "KEY", "ROOM", "PYTHON", "SOAK_SECONDS", "VERSIONS", "ASK_BRIDGE"),
     *("MCP_TOOL_TIMEOUT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+    *("ASGI_APPLICATION", "LOGIN_URL"),
 }
 
 
