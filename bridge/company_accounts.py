@@ -66,7 +66,7 @@ def verified_email(claims: Mapping[str, Any]) -> str:
         True,
         "true",
     )  # some send a text
-    return _comparable(str(claims.get("email", ""))) if is_verified else ""
+    return _comparable(str(claims.get("email") or "")) if is_verified else ""
 
 
 def _comparable(address: str) -> str:
@@ -140,7 +140,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 def _update(user: Any, claims: Mapping[str, Any], email: str) -> None:
     """Take over name and address where the provider has them and they differ."""
-    full_name = str(claims.get("name", ""))
+    full_name = str(claims.get("name") or "")
     first, _, last = full_name.partition(" ")
     told = {
         "first_name": str(claims.get("given_name") or first)[:150],

@@ -170,6 +170,13 @@ def test_accounts_that_differ_in_a_capital_are_two(db: None) -> None:
     assert CompanyAccount.objects.count() == 2
 
 
+def test_what_a_provider_sends_as_null_is_nothing(db: None) -> None:
+    nothing = {"email": None, "name": None, "preferred_username": None}
+    people = [user_of(ISSUER, claims(sub=subject, **nothing)) for subject in ("7", "8")]
+    assert [user.username for user in people] == ["person", "person-2"]
+    assert {(user.email, user.get_full_name()) for user in people} == {("", "")}
+
+
 def test_two_users_with_the_address_are_not_guessed_at(db: None) -> None:
     for name in ("ana", "admin"):
         users().create_user(name, email="ana@example.org")
