@@ -88,6 +88,9 @@ PROOFS: dict[str, list[str]] = {
     "boosts its links (`hx-boost`)": [
         "portal/test_own_htmx.py::test_boosted_links_of_the_portal_lead_in_and_out_and_back"
     ],
+    "replaces every `<select>` by a widget (Select2, TomSelect)": [
+        "portal/test_own_selects.py::test_our_selects_look_and_work_as_without_the_script"
+    ],
     "has its own top-level package `rooms`": [
         "portal/test_portal_extra.py::test_another_package_rooms_is_refused_in_a_sentence"
     ],
