@@ -186,21 +186,26 @@ def _page(base: str, user: Any, cookie: str) -> Iterator[Finding]:
         )
         return
     yield ok(f"{user} gets the inbox, with its styles and scripts.")
-    yield from _script(urljoin(base, unescape(scripts[0])))
+    yield from _script(base, urljoin(base, unescape(scripts[0])))
     stream = re.search(r'sse-connect="([^"]+)"', page)
     if stream:
         yield from _stream(urljoin(base, unescape(stream.group(1))), cookie)
 
 
-def _script(address: str) -> Iterator[Finding]:
-    reply = send(address)
+def _script(base: str, address: str) -> Iterator[Finding]:
+    page, place = (f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, (base, address)))
+    reply = send(address, **({"Origin": page} if place != page else {}))
     kind = reply.headers.get("Content-Type", "")
-    if reply.status == 200 and "javascript" in kind:
-        yield ok("Static files are served.")
-    else:
+    if reply.status != 200 or "javascript" not in kind:
         yield failed(
             f"{address} replies {reply.words} ({kind}): does the server or the proxy serve static files?"
         )
+    elif place != page and reply.headers.get("Access-Control-Allow-Origin") not in ("*", page):
+        yield failed(
+            f"Browsers refuse the scripts of {place}: let it send Access-Control-Allow-Origin: {page}."
+        )
+    else:
+        yield ok("Static files are served.")
 
 
 def _stream(address: str, cookie: str) -> Iterator[Finding]:

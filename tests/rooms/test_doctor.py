@@ -2,8 +2,10 @@
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -189,6 +191,43 @@ def test_a_portal_that_only_takes_https(settings: Any, ana: Any) -> None:
     assert not succeeds
     assert "healthz replies 301 to https://127.0.0.1" in printed
     assert "give --url with https, as people and agents do." in printed
+
+
+@pytest.fixture
+def static_server() -> Iterator[tuple[str, dict[str, str]]]:
+    """Another origin for static files: its address, and the headers that it sends."""
+    headers = {"Content-Type": "text/javascript"}
+
+    class Reply(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            """Not to stderr."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Reply) as server:
+        Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}", headers
+        server.shutdown()
+
+
+def test_scripts_of_another_origin_need_its_permission(
+    settings: Any, ana: Any, live_server: LiveServer, static_server: tuple[str, dict[str, str]]
+) -> None:
+    origin, headers = static_server
+    settings.STATIC_URL = f"{origin}/files/"
+    printed, succeeds = walk(url=live_server.url)
+    assert f"✗ Browsers refuse the scripts of {origin}" in printed
+    assert f"Access-Control-Allow-Origin: {live_server.url}." in printed
+    assert not succeeds
+    for allowed in (live_server.url, "*"):
+        headers["Access-Control-Allow-Origin"] = allowed
+        printed, succeeds = walk(url=live_server.url)
+        assert "✓ Static files are served." in printed
+        assert succeeds
 
 
 def test_an_address_that_is_not_ours(live_server: LiveServer) -> None:
