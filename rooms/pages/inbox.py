@@ -1,6 +1,6 @@
 """The inbox: open questions of all rooms of a person as rows, and one of them as a card."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from statistics import median
@@ -63,6 +63,10 @@ class Filters:
     def are_set(self) -> bool:
         """Whether some open questions are left out."""
         return bool(self.room or self.agent or self.is_mine)
+
+    def rooms_of(self, rooms: Iterable[Room]) -> list[Room]:
+        """Those of the rooms that the filters leave."""
+        return [room for room in rooms if not self.room or room.slug == self.room]
 
     def address(self, **more: str) -> str:
         """The address of the inbox with these filters, and with more parameters."""
@@ -139,7 +143,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 def _groups(filters: Filters, rooms: list[Room], user: Any, base: dict[str, Any]) -> dict[str, Any]:
     """The rows of each group, and how many questions it has."""
-    shown = [room for room in rooms if not filters.room or room.slug == filters.room]
+    shown = filters.rooms_of(rooms)
     locked, standing = base["locked"], base["standing"]
     attended = _filtered(Question.objects.attended(), filters, shown, standing).order_by("asked_at")
     needed, held = attended.exclude(locked.condition), attended.filter(pk__in=locked.held_ids)
@@ -269,14 +273,14 @@ def _agents_at_work(rooms: list[Room]) -> list[dict[str, str]]:
 
 @form
 def close_unattended(request: HttpRequest) -> HttpResponse:
-    """Close the questions without a waiting agent that this person may decide."""
+    """Close the questions without a waiting agent that the filters leave and this person may decide."""
+    filters = Filters.read(request.POST)
     unattended = Question.objects.unattended().order_by("asked_at")
     affected = access.visible_rooms(request.user).filter(pk__in=unattended.order_by().values("room"))
-    rooms = [room for room in affected if access.may_answer(request.user, room)]
+    rooms = [room for room in filters.rooms_of(affected) if access.may_answer(request.user, room)]
+    left = _filtered(unattended, filters, rooms, locks.standing_of(request.user, rooms))
     decidable = (
-        question
-        for question in unattended.select_related("room").filter(room__in=rooms)
-        if lifecycle.may_decide(question, request.user)
+        question for question in left.select_related("room") if lifecycle.may_decide(question, request.user)
     )
     closed = lifecycle.close_unattended(list(islice(decidable, CLOSE_LIMIT)), by=request.user)
-    return HttpResponseRedirect(f"{reverse('ask_bridge:inbox')}?closed={closed}", status=303)
+    return HttpResponseRedirect(filters.address(closed=str(closed)), status=303)

@@ -208,6 +208,22 @@ def test_close_all_closes_what_no_agent_waits_for_and_says_how_many(
     assert waited_for.is_open
 
 
+def test_close_all_closes_only_what_the_filters_show(
+    browser: Client, ask: Callable[..., Question], leave: Callable[[Question], Question]
+) -> None:
+    shown, left_out = leave(ask(agent={"name": "deploy-bot"})), leave(ask(agent={"name": "docs-writer"}))
+    page = inbox(browser, "/?agent=deploy-bot&unattended=1")
+    [form] = re.findall(r'<form[^>]* action="/close-unattended">.*?</form>', page, re.DOTALL)
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    reply = browser.post("/close-unattended", fields)
+    assert reply.headers["Location"] == "/?agent=deploy-bot&closed=1"
+    for question, status in ((shown, "withdrawn"), (left_out, "open")):
+        question.refresh_from_db()
+        assert question.status == status
+    for nothing in ({"room": "elsewhere"}, {"mine": "1"}):
+        assert "closed=0" in browser.post("/close-unattended", nothing).headers["Location"]
+
+
 def test_close_all_closes_nothing_in_rooms_of_others(browser: Client, other_room: Room) -> None:
     key, _ = access.create_key(other_room, label="spy-bot")
     asked, _ = lifecycle.ask(other_room, key, parse_ask({"question": "Go?", "options": ["Yes", "No"]}))
