@@ -138,7 +138,7 @@ def undo(request: HttpRequest, room: str, question_id: str) -> HttpResponse:
     try:
         opened = lifecycle.undo(asked, request.user)
     except lifecycle.AlreadySettled as late:
-        return _too_late(request, late.question)
+        return _too_late(request, late.question, undo_was_late=True)
     return _decided(request, opened)
 
 
@@ -197,12 +197,22 @@ def _field_of(error: FieldError, asked: Question) -> str:
 
 
 def _too_late(
-    request: HttpRequest, settled: Question, drafts: Sequence[Draft] = (), words: str | None = None
+    request: HttpRequest,
+    settled: Question,
+    drafts: Sequence[Draft] = (),
+    words: str | None = None,
+    *,
+    undo_was_late: bool = False,
 ) -> HttpResponse:
     """Show who decided what, and keep the input of this person."""
-    corrections = timeline.corrections_of([settled])[settled.pk]
     card = cards.render_lost(
-        settled, request.user.pk, drafts, words, get_token(request), corrections=corrections
+        settled,
+        request.user.pk,
+        drafts,
+        words,
+        get_token(request),
+        corrections=timeline.corrections_of([settled])[settled.pk],
+        undo_was_late=undo_was_late,
     )
     if is_htmx(request):
         return HttpResponse(card, status=409)

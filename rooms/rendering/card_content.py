@@ -43,6 +43,8 @@ class Card:
     errors: Sequence[str] = ()
     # Errors of single fields, by field name.
     field_errors: Mapping[str, str] = field(default_factory=dict)
+    # They tried to undo a decision that the agent has been sent.
+    undo_was_late: bool = False
     # On the page of the question a settled card is fully expanded.
     is_whole: bool = False
     # Whether this viewer may write in the room, and the text of their correction, if it was refused.

@@ -129,9 +129,12 @@ def render_lost(
     csrf_token: str = "",
     *,
     corrections: Sequence[Message] = (),
+    undo_was_late: bool = False,
 ) -> SafeString:
-    """A decided card that also shows the input that came too late."""
-    html = _render(Card(question, _is_mine(question, user_id), drafts=drafts, words=words))
+    """A decided card that also shows what came too late: input, or an undo."""
+    is_mine = _is_mine(question, user_id)
+    card = Card(question, is_mine, drafts=drafts, words=words, undo_was_late=undo_was_late)
+    html = _render(card)
     return _with_token(html, csrf_token, corrections)
 
 

@@ -404,6 +404,7 @@ def test_late_undo_shows_the_answered_card(browser: Client, ask: Ask, ana: Any) 
     page = send(browser, settled, "undo")
     assert page.status_code == 409
     assert 'data-status="answered"' in page.content.decode()
+    assert "Too late to undo." in page.content.decode()
 
 
 def test_who_is_not_asked_first_is_told_so(browser: Client, ask: Ask, ben: Any) -> None:
