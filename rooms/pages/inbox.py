@@ -151,7 +151,12 @@ def _groups(filters: Filters, rooms: list[Room], user: Any, base: dict[str, Any]
     unattended = _filtered(Question.objects.unattended(), filters, shown, standing).order_by("asked_at")
     counts = base["attended_counts"]
     is_counted = not (filters.agent or filters.is_mine)
-    needed_total = sum(counts[room.pk] for room in shown) if is_counted else needed.count()
+    totals = {
+        "needed": sum(counts[room.pk] for room in shown) if is_counted else needed.count(),
+        "held": held.count(),
+        "others": others.count(),
+        "unattended": unattended.count(),
+    }
     groups = {
         "needed": needed,
         "held": held,
@@ -160,11 +165,8 @@ def _groups(filters: Filters, rooms: list[Room], user: Any, base: dict[str, Any]
     }
     return {
         **_rows(groups, filters, user, standing),
-        "needed_total": needed_total,
-        "held_total": held.count(),
-        "others_total": others.count(),
-        "unattended_total": unattended.count(),
-        "more_address": _more_address(filters, needed_total),
+        **{f"{name}_total": total for name, total in totals.items()},
+        **{f"more_{name}": _more_address(filters, total) for name, total in totals.items()},
         "unattended_address": filters.address(unattended="" if filters.has_unattended else "1"),
         "close_limit": CLOSE_LIMIT,
     }

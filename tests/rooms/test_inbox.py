@@ -1,5 +1,6 @@
 """The inbox: badge, title and list count what an agent waits for; the rest is folded and closed together."""
 
+import html
 import re
 from collections.abc import Callable
 from typing import Any
@@ -137,6 +138,23 @@ def test_a_group_shows_its_first_rows_and_more_on_demand(
     assert f'<span class="ab-count ab-hot">{ROWS + 1}</span>' in page
     [more] = re.findall(r'href="(/\?show=\d+)"', page)
     assert len(rows(inbox(browser, more), "needed")) == ROWS + 1
+
+
+def test_more_rows_of_each_group_keep_the_filters(
+    browser: Client, ask: Callable[..., Question], leave: Callable[[Question], Question]
+) -> None:
+    for _ in range(ROWS + 1):
+        ask(care={"first": ["ben"]})
+        leave(ask())
+    for address, group in (("/?room=ops", "others"), ("/?room=ops&unattended=1", "unattended")):
+        page = inbox(browser, address)
+        assert len(rows(page, group)) == ROWS
+        more = html.unescape(
+            re.findall(rf'id="ab-group-{group}".*?href="([^"]*show=[^"]*)"', page, re.DOTALL)[0]
+        )
+        assert "room=ops" in more
+        assert len(rows(inbox(browser, more), group)) == ROWS + 1
+    assert "show=" not in inbox(browser, "/?room=elsewhere&unattended=1")
 
 
 def test_two_hundred_open_questions_make_a_page_as_small_as_ten(
