@@ -4,10 +4,12 @@ Pages and streams need it for thousands of cards and viewers, so it is computed 
 `Standing` and the question. Whether a form is accepted is decided by `lifecycle`.
 """
 
+import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from django.db.models import F, Q
 
@@ -121,14 +123,14 @@ class Locked:
 
 def locked_in(rooms: Collection[Room], standing: Standing) -> Locked:
     """The open questions of these rooms that do not wait for this person."""
-    careful = _careful().filter(room__in=rooms)
+    lock = cache(lambda limits, room_id: _lock(limits, room_id, standing))
     locked = {
-        question.pk: question
-        for question in careful
-        if lock_on(question, standing) or standing.username in voters_of(question)
+        question.id: (question.room_id, question.is_attended)
+        for question in _careful(room__in=rooms)
+        if lock(question.restriction, question.room_id) or standing.username in question.voters
     }
-    held = {question.pk: question for question in held_in(rooms).only("room_id", "is_attended")}
-    attended = Counter(question.room_id for question in (locked | held).values() if question.is_attended)
+    held = {id: rest for id, *rest in held_in(rooms).values_list("pk", "room_id", "is_attended")}
+    attended = Counter(room_id for room_id, is_attended in (locked | held).values() if is_attended)
     return Locked(list(locked), standing.watches, list(held), attended)
 
 
@@ -139,18 +141,13 @@ def held_in(rooms: Collection[Room]) -> QuestionQuerySet:
     return held.filter(of_room__in=[room.pk for room in rooms])
 
 
-def voters_of(question: Question) -> frozenset[str]:
-    """The user names of the people who have voted."""
-    return frozenset(vote["username"] for vote in question.votes or ())
-
-
 def named_in(rooms: Collection[Room], standing: Standing) -> list[str]:
     """The open questions of these rooms that this person may decide by name or by role."""
-    careful = _careful().filter(room__in=rooms)
+    lock = cache(lambda limits, room_id: _lock(limits, room_id, standing))
     return [
-        question.pk
-        for question in careful
-        if restriction_of(question) is not None and lock_on(question, standing) is None
+        question.id
+        for question in _careful(room__in=rooms)
+        if question.restriction and not lock(question.restriction, question.room_id)
     ]
 
 
@@ -160,8 +157,8 @@ Ballot = tuple[Restriction | None, frozenset[str]]
 
 def ballots_in(room_id: int) -> Counter[Ballot]:
     """The ballots of a room's attended questions that do not wait for all people, with their numbers."""
-    careful = _careful().filter(room=room_id, is_attended=True, held_until=None)
-    ballots = Counter((restriction_of(question), voters_of(question)) for question in careful)
+    careful = _careful(room=room_id, is_attended=True, held_until=None)
+    ballots = Counter((question.restriction, question.voters) for question in careful)
     del ballots[None, frozenset()]
     return ballots
 
@@ -177,6 +174,28 @@ def count_locked(ballots: Counter[Ballot], room_id: int, standing: Standing | No
     )
 
 
-def _careful() -> Any:
-    questions = Question.objects.open().careful().order_by()
-    return questions.only("status", "care", "votes", "escalates_at", "room_id", "is_attended")
+class Careful(NamedTuple):
+    """What decides whether an open question with options of care waits for a person."""
+
+    id: str
+    room_id: int
+    is_attended: bool
+    restriction: Restriction | None
+    # The user names of the people who have voted.
+    voters: frozenset[str]
+
+
+NOBODY: frozenset[str] = frozenset()
+
+
+def _careful(**conditions: Any) -> Iterator[Careful]:
+    """The open questions with options of care; every page and every change of a room reads all of them."""
+    # As plain rows, and the same text once: most questions have the care of their room.
+    parsed = cache(lambda care, is_first_asked: restriction(json.loads(care), is_first_asked=is_first_asked))
+    questions = Question.objects.open().careful().filter(**conditions).order_by()
+    columns = ("pk", "room_id", "is_attended", "care_text", "escalates_at", "votes")
+    for id, room_id, is_attended, care, escalates_at, votes in questions.annotate(
+        care_text=F("care_text")
+    ).values_list(*columns):
+        voters = frozenset(vote["username"] for vote in votes) if votes else NOBODY
+        yield Careful(id, room_id, is_attended, parsed(care, escalates_at is not None), voters)
