@@ -92,6 +92,17 @@ document.addEventListener("ab-htmx:sseBeforeMessage", (event) => {
   afterReplacing(card, unsentTexts(card, event.detail.data));
 });
 
+// An undo that could not be sent is lost when the window ends.
+function showLateUndo(id) {
+  const settled = document.querySelector(`#${id}:not(.ab-is-held) .ab-settled`);
+  settled?.before(document.getElementById("ab-phrase-undo-late").content.cloneNode(true));
+}
+
+document.addEventListener("ab-htmx:sseBeforeMessage", ({ target: card, defaultPrevented }) => {
+  const isUnsent = card.matches(".ab-card:has(.ab-undo-form .ab-retry)");
+  if (isUnsent && !defaultPrevented) setTimeout(() => showLateUndo(card.id));
+});
+
 document.addEventListener("ab-htmx:beforeSwap", ({ detail: { target } }) => {
   if (target.matches(".ab-card.ab-is-open")) afterReplacing(target, []);
 });
