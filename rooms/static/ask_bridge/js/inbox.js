@@ -241,11 +241,16 @@ document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
 
 document.addEventListener("change", ({ target }) => target.closest(".ab-inbox-filters")?.requestSubmit());
 
-const keysLine = document.getElementById("ab-keys-line");
-if (keysLine) {
-  keysLine.hidden = Boolean(localStorage.getItem(KEYS_LINE));
-  keysLine.querySelector("[data-hide]").addEventListener("click", () => {
-    localStorage.setItem(KEYS_LINE, "hidden");
-    keysLine.hidden = true;
-  });
+// Again when the page has loaded its content anew.
+function showKeysLine() {
+  const line = document.getElementById("ab-keys-line");
+  if (line) line.hidden = Boolean(localStorage.getItem(KEYS_LINE));
 }
+
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest("#ab-keys-line [data-hide]")) return;
+  localStorage.setItem(KEYS_LINE, "hidden");
+  showKeysLine();
+});
+document.addEventListener("ab-htmx:load", showKeysLine);
+showKeysLine();

@@ -20,7 +20,6 @@ function noteMovedCards() {
   });
 }
 
-new MutationObserver(noteMovedCards).observe(document.body, { childList: true, subtree: true });
 noteMovedCards();
 // What was there when the page opened has been there long enough.
 document.querySelectorAll(".ab-card.ab-is-open").forEach((card) => clickableAt.delete(card));
@@ -29,12 +28,28 @@ const mayBeClicked = (card) => performance.now() >= (clickableAt.get(card) ?? 0)
 
 // ---- the click
 
-const layout = document.getElementById("ab-layout");
-const alwaysSubmits = layout.dataset.submit === "always";
-const tapAnswers = "oneTap" in layout.dataset;
+let layout = null;
+let alwaysSubmits = false;
+let tapAnswers = false;
 
-// A touch screen shows the button, as for people who always press it. A mouse at the same screen still answers.
-if (matchMedia("(pointer: coarse)").matches && !tapAnswers) layout.dataset.submit = "always";
+// Again when the page has loaded its content anew, which replaces this element.
+function readPreferences() {
+  const shown = document.getElementById("ab-layout");
+  if (shown === layout) return;
+  layout = shown;
+  alwaysSubmits = layout.dataset.submit === "always";
+  tapAnswers = "oneTap" in layout.dataset;
+  // A touch screen shows the button, as for people who always press it. A mouse at the same screen still answers.
+  if (matchMedia("(pointer: coarse)").matches && !tapAnswers) layout.dataset.submit = "always";
+}
+
+function update() {
+  readPreferences();
+  noteMovedCards();
+}
+
+readPreferences();
+new MutationObserver(update).observe(document.body, { childList: true, subtree: true });
 
 const answersAtOnce = (pointer) => !alwaysSubmits && (tapAnswers || pointer === "mouse");
 

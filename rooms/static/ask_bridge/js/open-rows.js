@@ -1,6 +1,6 @@
 // Shows the open questions of a room as one card and rows that open, if there are many. Without it all are cards.
 
-const list = document.getElementById("ab-open-questions");
+let list = null;
 const openCards = () => [...list.querySelectorAll(":scope > .ab-card.ab-is-open")];
 const isMany = () => openCards().length > Number(list.dataset.rowsFrom);
 
@@ -84,7 +84,16 @@ function remember() {
   known = new Map([...list.children].map((card) => [card.id, card.matches(".ab-is-open")]));
 }
 
-if (isMany()) openCards().slice(1).forEach(fold);
-remember();
-list.classList.remove("ab-is-many");
-new MutationObserver(update).observe(list, { childList: true });
+// Again when the page has loaded its content anew, which replaces the list.
+function start() {
+  const shown = document.getElementById("ab-open-questions");
+  if (shown === list) return;
+  list = shown;
+  if (isMany()) openCards().slice(1).forEach(fold);
+  remember();
+  list.classList.remove("ab-is-many");
+  new MutationObserver(update).observe(list, { childList: true });
+}
+
+start();
+document.addEventListener("ab-htmx:load", start);
