@@ -2,6 +2,7 @@
 // Without it a row opens its card on a page of its own, and the rows are those of the last load.
 
 const REFRESH_MS = 120; // one request for a burst of changes
+const AGAIN_MS = 1000; // and up to as much again: a server that restarts is back soon
 const KEYS_LINE = "ask-bridge:keys-line"; // whether this browser hides the line with the keys
 
 const inbox = () => document.getElementById("ab-inbox");
@@ -21,7 +22,23 @@ function markCurrentRow() {
   });
 }
 
-const headersFor = (part) => ({ "HX-Request": "true", "HX-Target": part });
+// ---- parts of the page
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+// Asks again while there is no reply, or only one of a proxy, and the part is still wanted; else null.
+async function replyOf(address, part, isWanted) {
+  const headers = { "HX-Request": "true", "HX-Target": part };
+  while (isWanted()) {
+    const response = await fetch(address, { headers }).catch(() => null);
+    if (response && response.status <= 501) return response;
+    await pause(AGAIN_MS * (1 + Math.random()));
+  }
+  return null;
+}
+
+// A portal may redirect to its login instead of refusing.
+const isPart = (response) => response.ok && !response.redirected;
 
 // ---- Previous and Next
 
@@ -40,7 +57,7 @@ function showSteps() {
   const links = linksOf("needed");
   const place = links.findIndex((link) => link.dataset.question === focusedId());
   const next = links[place + 1] ?? links[0];
-  const count = Number(document.querySelector("#ab-group-needed .ab-count").textContent);
+  const count = neededTotal();
   const total = count - (place >= 0);
   const shown = focusElement().querySelector(".ab-place");
   if (shown) shown.textContent = place < 0 ? "" : shown.dataset.place.replace("{place}", place + 1).replace("{total}", count);
@@ -69,28 +86,50 @@ const pane = () => document.querySelector(".ab-stage");
 const keepHeight = () => pane().style.setProperty("min-height", `${pane().offsetHeight}px`);
 const releaseHeight = () => pane().style.removeProperty("min-height");
 
+// What could not be sent yet stays on the page, so that it is sent again (retry.js): above the next card.
+const UNSENT = ".ab-card:has(form .ab-retry)";
+
+const lastElement = () => document.getElementById("ab-last");
+
+function clearLast() {
+  lastElement()
+    .querySelectorAll(`:scope > :not(${UNSENT})`)
+    .forEach((element) => element.remove());
+}
+
+function swapCard(html, last) {
+  const kept = last?.() ?? focusElement().querySelector(UNSENT);
+  if (last) clearLast();
+  if (kept) lastElement().append(kept);
+  askBridgeHtmx.swap("#ab-focus", html, { swapStyle: "outerHTML" });
+  lastElement().querySelector(`:scope > #card-${focusedId()}`)?.remove(); // it is opened again
+}
+
 let turn = 0; // grows with each card that is wanted and with each form that is sent: a reply that is late counts no more
 let wantedAddress = ""; // while its card is being loaded
 
-async function loadCard(address, { isChosen = true, keepsLast = false, last = null } = {}) {
+async function loadCard(address, { isChosen = true, keepsLast = false, takesFocus = true, last = null } = {}) {
   const thisTurn = ++turn;
   wantedAddress = address;
-  if (!keepsLast && !last) document.getElementById("ab-last").replaceChildren();
-  const response = await fetch(address, { headers: headersFor("ab-focus") });
-  if (!response.ok) return location.assign(address); // the whole page says what is wrong
-  const html = await response.text();
+  if (!keepsLast && !last) clearLast();
+  const response = await replyOf(address, "ab-focus", () => thisTurn === turn);
+  const html = await response?.text();
   if (thisTurn !== turn) return;
+  if (!isPart(response)) return location.assign(address); // the whole page says what is wrong
   wantedAddress = "";
-  if (last) document.getElementById("ab-last").replaceChildren(last());
-  askBridgeHtmx.swap("#ab-focus", html, { swapStyle: "outerHTML" });
+  swapCard(html, last);
   releaseHeight();
   showPane(isChosen);
   markCurrentRow();
-  focusElement().querySelector(".ab-card")?.focus({ preventScroll: true });
+  if (takesFocus) focusElement().querySelector(".ab-card")?.focus({ preventScroll: true });
 }
+
+const placeInSite = () => location.pathname + location.search;
+let shownPlace = placeInSite();
 
 function open(address, options) {
   history.pushState({}, "", address);
+  shownPlace = placeInSite();
   return loadCard(address, options);
 }
 
@@ -104,7 +143,11 @@ document.addEventListener("click", (event) => {
   open(link.href, { isChosen: !link.matches(".ab-back") });
 });
 
-addEventListener("popstate", () => loadCard(location.href, { isChosen: location.search.includes("question=") }));
+addEventListener("popstate", () => {
+  if (placeInSite() === shownPlace) return; // a link within the page, such as "Skip to content"
+  shownPlace = placeInSite();
+  loadCard(location.href, { isChosen: location.search.includes("question=") });
+});
 
 // The page with more rows, where the same question is open.
 function showMore(link) {
@@ -127,12 +170,18 @@ document.addEventListener("ask-bridge:move", ({ detail: step }) => {
 
 // ---- after an answer
 
-// The next row that needs this person: the one below, else the first.
-function nextAddress(answered) {
-  const links = linksOf("needed");
-  const place = links.findIndex((link) => link.dataset.question === answered);
-  const others = links.filter((link) => link.dataset.question !== answered);
-  return (links[place + 1] ?? others[0])?.href;
+// The rows that need this person, from the one below a question on: after the last one comes the first.
+function rowsAfter(question) {
+  const ids = linksOf("needed").map((link) => link.dataset.question);
+  const place = ids.indexOf(question);
+  return place < 0 ? ids : [...ids.slice(place + 1), ...ids.slice(0, place)];
+}
+
+// The first of these that still needs this person, else any.
+function nextAddress(answered, following) {
+  const addresses = new Map(linksOf("needed").map((link) => [link.dataset.question, link.href]));
+  addresses.delete(answered);
+  return addresses.get([...following, ...addresses.keys()].find((id) => addresses.has(id)));
 }
 
 // By its status line: where the stream was faster than the reply, the card itself is not replaced.
@@ -148,8 +197,8 @@ function voteLine(card) {
 
 // The decided card stays above the next one, with its Undo and its delivery. Until the next one is there it keeps the
 // place and the height of the card, so that nothing moves twice.
-function goOn(card, answered) {
-  const next = nextAddress(answered);
+function goOn(card, answered, following) {
+  const next = nextAddress(answered, following);
   document.getElementById(`row-${answered}`)?.remove();
   const address = next ?? document.querySelector(".ab-back").href;
   const last = () => (card.matches(`.ab-is-open${VOTED}`) ? voteLine(card) : document.getElementById(card.id));
@@ -160,13 +209,14 @@ function goOn(card, answered) {
 document.addEventListener("ab-htmx:beforeRequest", ({ target, detail: { xhr } }) => {
   if (!target.matches("#ab-focus .ab-card form")) return;
   const answered = focusedId();
+  const following = rowsAfter(answered); // the stream may remove its row before the reply is there
   turn += 1;
   keepHeight();
   xhr.addEventListener("loadend", () => {
     if (xhr.status !== 200) return releaseHeight();
     setTimeout(() => {
       const card = focusElement().querySelector(`#card-${answered}:is(${VOTED}, :not(.ab-is-open))`);
-      if (card) goOn(card, answered);
+      if (card) goOn(card, answered, following);
       else releaseHeight();
     });
   });
@@ -191,7 +241,15 @@ function mergeGroup(name, fresh) {
     following = list.querySelector(`:scope > #${row.id}`);
   });
   group.querySelector(".ab-count").replaceWith(freshGroup.querySelector(".ab-count"));
+  mergeMore(group, freshGroup);
   group.hidden = freshGroup.hidden && !list.children.length;
+}
+
+// "Show more" comes and goes with the rows.
+function mergeMore(group, freshGroup) {
+  const [shown, fresh] = [group, freshGroup].map((one) => one.querySelector(":scope > .ab-more"));
+  if (fresh && !shown) group.querySelector(".ab-row-list").after(fresh);
+  if (!fresh && !shown?.contains(document.activeElement)) shown?.remove();
 }
 
 const markDone = (row) => row.classList.add("ab-is-done");
@@ -204,11 +262,24 @@ document.addEventListener(
   { capture: true },
 );
 
+let refreshes = 0;
+let shownRefresh = 0; // a reply that was overtaken by a later one counts no more
+
 async function refresh() {
+  refreshes += 1;
+  const thisRefresh = refreshes;
+  const response = await replyOf(location.href, "ab-rows", () => thisRefresh > shownRefresh);
+  const html = await response?.text();
+  if (thisRefresh < shownRefresh || !response || !isPart(response)) return;
+  shownRefresh = thisRefresh;
+  showRows(new DOMParser().parseFromString(html, "text/html"));
+}
+
+const neededTotal = () => Number(document.querySelector("#ab-group-needed .ab-count").textContent);
+
+function showRows(fresh) {
   const before = new Set(linksOf("needed").map((link) => link.dataset.question));
-  const response = await fetch(location.href, { headers: headersFor("ab-rows") });
-  if (!response.ok) return; // the banner about the connection says it
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const totalBefore = neededTotal();
   const focusId = document.activeElement.closest?.(".ab-row")?.id;
   GROUPS.forEach((name) => mergeGroup(name, fresh));
   document.getElementById("ab-rows-none").hidden = fresh.getElementById("ab-rows-none").hidden;
@@ -217,16 +288,30 @@ async function refresh() {
   showSteps();
   openUndone();
   if (focusId) document.getElementById(focusId)?.querySelector("a").focus({ preventScroll: true });
-  const added = linksOf("needed").filter((link) => !before.has(link.dataset.question));
-  document.dispatchEvent(new CustomEvent("ask-bridge:new-rows", { detail: added.length }));
-  if (!focusedId() && added.length) loadCard(location.href, { isChosen: false, keepsLast: true });
+  const after = new Set(linksOf("needed").map((link) => link.dataset.question));
+  const added = [...after].filter((id) => !before.has(id)).length;
+  const gone = [...before].filter((id) => !after.has(id)).length;
+  // A row that only moves up into the ones that are shown is not new.
+  const newRows = Math.max(0, Math.min(added, neededTotal() - totalBefore + gone));
+  document.dispatchEvent(new CustomEvent("ask-bridge:new-rows", { detail: newRows }));
+  if (!focusedId() && added) loadCard(location.href, { isChosen: false, keepsLast: true, takesFocus: false });
 }
 
-// A decision that was undone needs this person again.
+let undoneHere = ""; // the question whose decision was undone on this page last
+
+document.addEventListener("ab-htmx:beforeRequest", ({ target }) => {
+  const card = target.matches(".ab-undo-form") && target.closest("#ab-last .ab-card");
+  if (card) undoneHere = card.id.replace("card-", "");
+});
+
+// A decision that was undone needs this person again. If another person undid it, only its row comes back: this one may
+// be writing on the next card.
 function openUndone() {
-  const undone = document.querySelector("#ab-last .ab-card.ab-is-open");
-  const link = undone && document.querySelector(`#row-${undone.id.replace("card-", "")} .ab-row-link`);
-  if (link) open(link.href);
+  const undone = document.querySelector(`#ab-last .ab-card.ab-is-open:not(${UNSENT})`)?.id.replace("card-", "");
+  const link = undone && document.querySelector(`#row-${undone} .ab-row-link`);
+  if (!link) return;
+  if (undone === undoneHere) open(link.href);
+  else clearLast();
 }
 
 let timer = 0;

@@ -10,7 +10,8 @@ const ONLY_CARD = "#ab-focus .ab-card, .ab-page-question .ab-card";
 
 // The card with the focus, or the only one as long as nothing has the focus.
 function currentCard() {
-  const isNothing = document.activeElement === document.body;
+  // The content has it after a click beside the card, and after "Skip to content".
+  const isNothing = document.activeElement.matches("body, #ab-content");
   return document.activeElement.closest?.(".ab-card") ?? (isNothing ? document.querySelector(ONLY_CARD) : null);
 }
 
