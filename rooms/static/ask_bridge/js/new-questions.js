@@ -58,19 +58,13 @@ document.addEventListener("ask-bridge:new-rows", ({ detail: count }) => {
   for (let number = 0; number < count; number += 1) announceSoon("question");
 });
 
-// A card that was locked counts as new, and moves to those that this person can answer.
-function unlockCard(id) {
-  const card = document.getElementById(id);
-  if (card.closest("#ab-others-decide")) document.getElementById("ab-open-questions").append(card);
-  addNewCard(card);
-}
-
 document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
   if (event.startsWith("card-")) announceSoon(event);
   if (!event.startsWith("unlock-")) return;
   const id = event.replace("unlock-", "card-");
+  // A card that was locked counts as new.
   const isLocked = document.getElementById(id)?.matches(".ab-is-locked");
-  if (isLocked) setTimeout(() => unlockCard(id)); // after htmx has replaced it
+  if (isLocked) setTimeout(() => addNewCard(document.getElementById(id))); // after htmx has replaced it
 });
 
 document.addEventListener("ab-htmx:sseMessage", ({ target, detail: { type } }) => {
@@ -82,7 +76,6 @@ document.addEventListener("ab-htmx:sseMessage", ({ target, detail: { type } }) =
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState !== "hidden") return;
   const timeline = document.getElementById("ab-timeline");
-  const lists = ":is(#ab-open-questions, #ab-others-decide, #ab-unattended > .ab-cards)";
-  const settled = document.querySelectorAll(`${lists} > .ab-card:not(.ab-is-open, .ab-is-held)`);
-  settled.forEach((card) => (timeline ? timeline.prepend(card) : card.remove()));
+  const settled = document.querySelectorAll("#ab-open-questions > .ab-card:not(.ab-is-open, .ab-is-held)");
+  settled.forEach((card) => timeline.prepend(card));
 });
