@@ -168,6 +168,21 @@ def test_on_a_phone_the_list_leads_to_one_card_and_back(agent: Agent, open_brows
     assert {agent.read(question["id"])["status"] for question in asked} == {"answered"}
 
 
+def test_filters_are_chosen_by_keyboard_alone(agent: Agent, open_browser: OpenBrowser) -> None:
+    for name in ("alpha-bot", "beta-bot"):
+        agent.ask(agent={"name": name})
+    page = inbox(open_browser, agent)
+    agents = page.get_by_role("combobox", name="Agent")
+    agents.focus()
+    # The list is closed: each arrow chooses the next entry.
+    for name in ("alpha-bot", "beta-bot"):
+        with page.expect_navigation(url=f"**agent={name}*"):
+            page.keyboard.press("ArrowDown")
+        expect(agents).to_have_value(name)
+        expect(agents).to_be_focused()
+    expect(page.locator("#ab-group-needed .ab-row")).to_have_count(1)
+
+
 def test_rows_and_filters_work_without_javascript(agent: Agent, open_browser: OpenBrowser) -> None:
     first, second = agent.ask(), agent.ask()
     page = open_browser(java_script_enabled=False).new_page()

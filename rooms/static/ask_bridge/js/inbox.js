@@ -3,6 +3,7 @@
 
 const REFRESH_MS = 120; // one request for a burst of changes
 const AGAIN_MS = 1000; // and up to as much again: a server that restarts is back soon
+const FILTERED = "ask-bridge:filtered"; // the filter that was changed by a key
 const KEYS_LINE = "ask-bridge:keys-line"; // whether this browser hides the line with the keys
 
 const inbox = () => document.getElementById("ab-inbox");
@@ -324,7 +325,21 @@ document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
 
 // ---- filters, and the line with the keys
 
-document.addEventListener("change", ({ target }) => target.closest(".ab-inbox-filters")?.requestSubmit());
+// A key chooses in a closed list at once, one entry after the other: the focus stays on the list over the new page. After
+// a click it is free for the keys of the cards.
+let isByKey = false;
+document.addEventListener("keydown", () => (isByKey = true), { capture: true });
+document.addEventListener("pointerdown", () => (isByKey = false), { capture: true });
+
+document.addEventListener("change", ({ target }) => {
+  const form = target.closest(".ab-inbox-filters");
+  if (form && isByKey) sessionStorage.setItem(FILTERED, target.name);
+  form?.requestSubmit();
+});
+
+const filtered = document.querySelector(`.ab-inbox-filters [name="${sessionStorage.getItem(FILTERED) ?? ""}"]`);
+sessionStorage.removeItem(FILTERED);
+filtered?.focus({ preventScroll: true });
 
 // Again when the page has loaded its content anew.
 function showKeysLine() {
