@@ -217,6 +217,13 @@ def test_the_inbox_is_never_wider_than_its_window(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_short_card_does_not_make_the_page_scroll(agent: Agent, open_browser: OpenBrowser) -> None:
+    agent.ask()
+    page = inbox(open_browser, agent, viewport={"width": 1280, "height": 860})
+    expect(focused_card(page)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
 def test_close_all_says_what_it_did_without_javascript(agent: Agent, open_browser: OpenBrowser) -> None:
     question, waited_for = agent.ask(), agent.ask()
     leave(agent, question)
