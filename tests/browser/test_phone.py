@@ -199,6 +199,22 @@ def test_the_button_and_next_are_in_sight_of_a_long_card(phone: Page, agent: Age
         assert bottom_of(button) <= top_of(following)
 
 
+def test_the_button_of_a_long_label_stays_within_its_card(phone: Page, agent: Agent) -> None:
+    options = ["Yes", "One column with a rather long name that wraps around on a phone"]
+    question = agent.ask(questions=[{"question": "Which layout?", "options": options}])
+    for address in (f"/?room={agent.room}&question={question['id']}", f"/rooms/{agent.room}"):
+        phone.goto(address)
+        wait_for_stream(phone)
+        tap_option(phone, options[1])
+        button = phone.locator(".ab-submit")
+        expect(button).to_contain_text("Answer One column")
+        rights = [
+            element.evaluate("(element) => element.getBoundingClientRect().right")
+            for element in (button, phone.locator(".ab-card-form"))
+        ]
+        assert rights[0] <= rights[1]
+
+
 def test_a_short_card_fills_the_screen(phone: Page, agent: Agent) -> None:
     question, _ = agent.ask(), agent.ask()
     open_card(phone, agent, question)
