@@ -152,8 +152,14 @@ def test_people_of_a_group_are_notified(lab: Room, ana: Any, cleo: Any) -> None:
     assert [notice.user_id for notice in Notice.objects.all()] == [ana.pk]
 
 
-def test_group_of_an_invited_person_leads_straight_to_the_room(lab: Room, ana: Any) -> None:
-    assert lifecycle.is_member(lab, ana)
+def test_group_of_an_invited_person_leads_straight_to_the_room(browser: Client, lab: Room, ben: Any) -> None:
+    root = get_user_model().objects.create_superuser("root")
+    invitation, token = lifecycle.create_invitation(lab, root, days=7, max_uses=1)
+    for send in (browser.get, browser.post):
+        assert send(f"/join/{token}")["Location"] == f"/rooms/{lab.slug}"
+    invitation.refresh_from_db()
+    # The group stays the only reason: who leaves it loses the room.
+    assert (invitation.uses, lab.memberships.count()) == (0, 0)
 
 
 # ---- cost ------------------------------------------------------------------------------------------------
