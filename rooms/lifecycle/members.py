@@ -54,11 +54,16 @@ def _members_locked(room: Room, by: Person) -> Iterator[None]:
     """A transaction for one change at a time: two managers could otherwise remove each other."""
     with writing(), audit.acting_as(by):
         Room.objects.using(alias()).select_for_update().get(pk=room.pk)
-        had_manager = permissions().managers(room).exists()
+        had_manager = _has_manager(room)
         yield
         # A superuser, or a person whom the rules of a portal let manage, can still add a manager.
-        if had_manager and not permissions().managers(room).exists() and not _may_manage(by, room):
+        if had_manager and not _has_manager(room) and not _may_manage(by, room):
             raise LastManager
+
+
+def _has_manager(room: Room) -> bool:
+    """Whether a person who can sign in manages the room."""
+    return any(user.is_active for user in permissions().managers(room).iterator())
 
 
 def _may_manage(by: Person, room: Room) -> bool:

@@ -197,3 +197,13 @@ def test_the_list_has_pages(manager: Client, room: Room) -> None:
     assert first.count('name="member"') == 100  # a form for the role and one to remove, for each of 50
     assert second.count('name="member"') == 24
     assert "62 people" in first
+
+
+def test_a_manager_who_cannot_sign_in_does_not_count_as_one(
+    room: Room, manager: Client, ana: Any, ben: Any
+) -> None:
+    Membership.objects.filter(room=room, user=ben).update(role="manager")
+    type(ben).objects.filter(pk=ben.pk).update(is_active=False)
+    reply = manager.post(f"{PAGE}/remove", {"member": Membership.objects.get(room=room, user=ana).pk})
+    assert reply.status_code == 409
+    assert role_of(room, ana) == "manager"
