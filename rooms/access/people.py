@@ -8,6 +8,7 @@ from django.contrib.auth import get_user, get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest
+from django.utils.translation import gettext
 
 from rooms import membership
 from rooms.access import rate_limits
@@ -71,8 +72,10 @@ def check_named(room: Room, care: Care | None) -> None:
     if care and people:
         users = get_user_model()._default_manager.all()
         if name := _first_who_cannot_answer(room, people, users):
-            message = f'"{name}" cannot answer in this room; give the user name of a person who can'
-            raise InvalidPayload([FieldError(field="care", message=message)])
+            sentence = gettext(
+                "“%(name)s” cannot answer in this room; give the user name of a person who can"
+            )
+            raise InvalidPayload([FieldError(field="care", message=sentence % {"name": name})])
         _check_enough_voters(room, care)
 
 

@@ -10,10 +10,13 @@ Four options, each off unless the question or its room asks for it:
 Where people are named, `group:NAME` names all people of a group of the room.
 
 A question with an undo window alone needs one vote: the click that answers it.
+
+Errors that a manager can make in the settings of a room are translated; only agents read the other ones.
 """
 
 from typing import Annotated, Any, Literal, Self
 
+from django.utils.translation import gettext, ngettext
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -53,9 +56,10 @@ def names_group(names: list[str]) -> bool:
 
 def _few_and_unique(people: list[str]) -> list[str]:
     if len(people) > MOST_PEOPLE:
-        raise wrong(f"names {len(people)} people, {MOST_PEOPLE} are allowed")
+        counts = {"count": len(people), "allowed": MOST_PEOPLE}
+        raise wrong(gettext("names %(count)s people, %(allowed)s are allowed") % counts)
     if len(set(people)) < len(people):
-        raise wrong("names a person twice")
+        raise wrong(gettext("names a person twice"))
     return people
 
 
@@ -132,7 +136,12 @@ class Care(Careful):
         if self.first and self.votes and self.first.role is None:
             voters = self.votes.among(self.first.people)
             if len(voters) < self.votes.needed and not names_group(voters):
-                raise wrong(f"asks {len(voters)} voters first, but {self.votes.needed} votes are needed")
+                sentence = ngettext(
+                    "asks %(count)s voter first, but %(needed)s votes are needed",
+                    "asks %(count)s voters first, but %(needed)s votes are needed",
+                    len(voters),
+                )
+                raise wrong(sentence % {"count": len(voters), "needed": self.votes.needed})
         return self
 
     @property

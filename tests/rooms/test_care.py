@@ -62,7 +62,7 @@ def test_short_forms_mean_the_long_ones() -> None:
         ({"votes": 1}, "votes.needed", "must be at least 2"),
         ({"votes": True}, "votes", "must be an object"),
         ({"votes": {"needed": 3, "of": ["a", "b"]}}, "votes.of", "names 2 people, but 3 votes are needed"),
-        ({"first": "ana", "votes": 2}, "body", "asks 1 voters first, but 2 votes are needed"),
+        ({"first": "ana", "votes": 2}, "body", "asks 1 voter first, but 2 votes are needed"),
         ({"undo_seconds": 0}, "undo_seconds", "must be at least 1"),
         ({"undo_seconds": 301}, "undo_seconds", "must be at most 300"),
         ({"undo_seconds": "5"}, "undo_seconds", "must be a number"),

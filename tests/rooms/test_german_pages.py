@@ -6,12 +6,15 @@ What people and agents wrote is marked, so that every other word on a page has t
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
+import django
 import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
@@ -70,7 +73,7 @@ MEASURES = rf"{DAY}(?: bis {DAY})?|[\d.,]+ (?:d|h|min|s)(?: \d+ (?:h|min|s))?"
 def segments(german: str) -> list[str]:
     """Patterns of the texts that a page shows for it: markup divides it, and data takes its places."""
     pieces = [piece.strip() for piece in re.split("<[^>]+>", german.replace("%%", "%"))]
-    patterns = [re.sub(r"%\\\(\w+\\\)s", ".+", re.escape(piece)) for piece in pieces if piece]
+    patterns = [re.sub(r"%\\\(\w+\\\)s|\\\{\w+\\\}", ".+", re.escape(piece)) for piece in pieces if piece]
     # Hardly more than its places fits anything.
     return [pattern for pattern in patterns if re.search(r"\w{4}|^\w+$", pattern)]
 
@@ -337,6 +340,78 @@ def test_webhooks_are_german(manager: Client, settings: Any) -> None:
         manager.post(page, {**filled, "on_asked": "", "url": receiver.url}),
     ):
         assert foreign_words(reply.content.decode()) == set()
+
+
+DJANGO = Path(django.__file__).parent / "conf/locale/de/LC_MESSAGES/django.po"
+SAID_BY_DJANGO = (pattern for german in compiled(DJANGO).values() if german for pattern in segments(german))
+# What Django says of a wrong value, who made a key or a link, and the public part of a link.
+ALSO_KNOWN = re.compile("|".join([*SAID_BY_DJANGO, r"von ¤\w+", "1 Tag", "[0-9a-z]{10}"]))
+
+
+def foreign_in(reply: Any) -> set[str]:
+    return {text for text in foreign_words(reply.content.decode()) if not ALSO_KNOWN.fullmatch(text)}
+
+
+def test_settings_of_a_room_are_german(
+    manager: Client, german_room: Room, ask: Callable[..., Question]
+) -> None:
+    ask()
+    german_room.keys.create(label="¤bot", lookup="a" * 10, digest="x", expires_at=timezone.now())
+    manager.post("/rooms/raum/manage/members/invite", {"days": "7", "max_uses": "1"})
+    lifecycle.create_invitation(
+        german_room, get_user_model().objects.create_superuser("¤root"), days=1, max_uses=5
+    )
+    Group.objects.create(name="¤Gruppe").user_set.add(1)
+    for page in (
+        "",
+        "/members",
+        "/members?q=¤&saved=added",
+        "/members?q=zz",
+        "/care",
+        "/keys",
+        "/retention",
+        "/archive",
+    ):
+        assert foreign_in(manager.get(f"/rooms/raum/manage{page}")) == set(), page
+    for section, form in (
+        ("", {"name": ""}),
+        ("/members/invite", {"days": "365", "max_uses": "5"}),
+        ("/members/remove", {"member": german_room.memberships.get(role="manager").pk}),
+        ("/care", {"first_people": "¤wer"}),
+        ("/care", {"first_people": "¤ana, ¤ana, ¤wer"}),
+        ("/care", {"first_people": "¤ana", "votes_needed": "2"}),
+        ("/care", {"first_people": ", ".join(f"¤{number}" for number in range(21))}),
+        ("/care", {"votes_needed": "1", "undo_seconds": "1000"}),
+        ("/keys", {"label": ""}),
+        ("/keys", {"label": "¤neu"}),
+        ("/retention", {"keep_days": "-1"}),
+    ):
+        reply = manager.post(f"/rooms/raum/manage{section}", form)
+        assert reply.status_code in (200, 409, 422)
+        assert foreign_in(reply) == set(), form
+    lifecycle.archive_room(german_room)
+    for page in ("/rooms/raum/manage/archive", "/rooms/archived"):
+        assert foreign_in(manager.get(page)) == set()
+
+
+def test_making_and_joining_a_room_are_german(manager: Client, german_room: Room, people: Any) -> None:
+    assert foreign_in(manager.get("/rooms")) == set()
+    _, token = lifecycle.create_invitation(german_room, people[0], days=1, max_uses=1)
+    get_user_model().objects.filter(pk=people[1].pk).update(is_staff=True)
+    german_room.memberships.filter(user=people[1]).delete()
+    guest = Client(headers={"Accept-Language": "de"})
+    guest.force_login(people[1])
+    for page in (f"/join/{token}", "/join/x", "/rooms", "/rooms/new"):
+        assert foreign_in(guest.get(page)) == set(), page
+    for form in (
+        {"name": ""},
+        {"name": "¤Neu", "slug": "raum"},
+        {"name": "¤¤"},
+        {"name": "¤Neu", "slug": "archived"},
+    ):
+        reply = guest.post("/rooms/new", form)
+        assert reply.status_code == 422
+        assert foreign_in(reply) == set(), form
 
 
 def test_being_notified_is_german(manager: Client, german_room: Room, people: Any, settings: Any) -> None:

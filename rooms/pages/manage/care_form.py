@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.utils.text import format_lazy
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -90,7 +90,7 @@ class CareForm(forms.ModelForm):
             elif people:
                 self.add_error("first_people", gettext("Save the room with its members first."))
         except InvalidPayload as problem:
-            self.add_error("first_people", problem.errors[0].message)
+            self.add_error("first_people", f"{capfirst(problem.errors[0].message)}.")
         else:
             self.instance.care = care.model_dump() if any(asked.values()) else None
         return cleaned
