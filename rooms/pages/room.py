@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from rooms import access, lifecycle, timeline
-from rooms.access import rate_limits
+from rooms.access import locks, rate_limits
 from rooms.contract import ids
 from rooms.contract.forms import MessageForm, read_nonce
 from rooms.models import AgentKey, Message, Question, Room
@@ -57,6 +57,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "agents": _agents(own_room),
         "managers": access.manager_names(own_room),
         "may_manage": access.may_manage(request.user, own_room),
+        "may_write": locks.may_write(own_room.pk, base["standing"]),
         "nonce": ids.new_nonce(),
     }
     if context["agents"] and not (context["cards"] or entries or before):

@@ -71,6 +71,9 @@ def test_who_may_only_look_is_told_so_on_the_card(browser: Client, question: Que
 
 
 def test_who_may_only_look_writes_nothing(browser: Client, room: Room) -> None:
+    page = browser.get("/rooms/ops").content.decode()
+    assert "You can read this room, but not answer in it." in page
+    assert 'id="ab-composer"' not in page
     assert browser.post("/rooms/ops/messages", {"content": "Hello"}).status_code == 403
     assert not Message.objects.exists()
 
@@ -78,6 +81,7 @@ def test_who_may_only_look_writes_nothing(browser: Client, room: Room) -> None:
 def test_who_may_answer_does(ben: Any, question: Question) -> None:
     client = Client()
     client.force_login(ben)
+    assert 'id="ab-composer"' in client.get("/rooms/ops").content.decode()
     assert client.post(address(question, "answer"), {"choice-0": "1"}).status_code == 303
 
 
