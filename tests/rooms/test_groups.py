@@ -213,6 +213,17 @@ def test_managers_find_and_add_a_group(browser: Client, managed: Room, platform:
     assert entry.details["role"] == "member"
 
 
+def test_removal_of_a_person_says_that_a_group_may_keep_them(
+    browser: Client, managed: Room, platform: Group, ben: Any
+) -> None:
+    lifecycle.add_member(managed, ben, "member", by=ben)
+    assert "unless they are in one of its groups" in browser.get(PAGE).content.decode()
+    managed.group_memberships.all().delete()
+    Membership.objects.filter(room=managed).update(role="manager")
+    browser.force_login(ben)
+    assert "unless they are in one of its groups" not in browser.get(PAGE).content.decode()
+
+
 def test_change_and_removal_are_recorded(browser: Client, managed: Room, room: Room, ana: Any) -> None:
     lifecycle.add_member(managed, ana, "manager", by=ana)
     group = GroupMembership.objects.get()
