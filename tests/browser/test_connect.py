@@ -144,6 +144,16 @@ def test_a_member_pastes_a_key_into_the_blocks_and_tests_it(agent: Agent, open_b
     expect(page.locator("#ab-test-error")).to_be_empty()
 
 
+def test_a_key_that_only_answers_is_told_apart_from_a_wrong_one(
+    agent: Agent, bridge: Bridge, open_browser: OpenBrowser
+) -> None:
+    page = open_browser("ben").new_page()
+    page.goto(f"/rooms/{agent.room}/connect")
+    page.get_by_label("Your key").fill(bridge.agent_with(agent, "answer").key)
+    page.get_by_role("button", name="Send a test question").click()
+    expect(page.get_by_role("alert")).to_contain_text("This key may not ask questions")
+
+
 def test_without_javascript_the_server_asks_with_the_key(
     agent: Agent, bridge: Bridge, connect_page: Callable[..., Page]
 ) -> None:

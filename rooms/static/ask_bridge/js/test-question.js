@@ -17,10 +17,11 @@ function call(address, key, options = {}) {
 }
 
 async function ask(key) {
-  const { address, question, refused, notAsked } = form.dataset;
+  const { address, question, refused, mayNotAsk, notAsked } = form.dataset;
   const reply = await call(address, key, { method: "POST", body: question }).catch(() => null);
   if (reply?.ok) return reply.json();
-  say("ab-test-error", REFUSED.includes(reply?.status) ? refused : notAsked);
+  const said = { 401: refused, 403: mayNotAsk, 404: refused };
+  say("ab-test-error", said[reply?.status] ?? notAsked);
   return null;
 }
 
