@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from rooms.models import AuditEntry, Membership, Room
+from rooms.permissions import Permissions
 
 LINK = 'href="/rooms/new"'
 
@@ -87,6 +88,23 @@ def test_everyone_may_create_where_the_setting_says_so(browser: Client, settings
     settings.ASK_BRIDGE = {"ROOM_CREATORS": "everyone"}
     assert LINK in browser.get("/").content.decode()
     assert create(browser).status_code == 302
+
+
+class AdminsManage(Permissions):
+    """All people create rooms, and only superusers manage them."""
+
+    def may_create(self, user: Any) -> bool:
+        return True
+
+    def may_manage(self, user: Any, room: Room) -> bool:
+        return bool(user.is_superuser)
+
+
+def test_who_does_not_manage_the_new_room_is_led_to_its_page(browser: Client, settings: Any) -> None:
+    settings.ASK_BRIDGE = {"PERMISSIONS": f"{AdminsManage.__module__}.{AdminsManage.__name__}"}
+    reply = create(browser)
+    assert reply["Location"] == "/rooms/release-team"
+    assert browser.get(reply["Location"]).status_code == 200
 
 
 def test_rooms_of_one_person_are_limited_per_minute(creator: Client, settings: Any) -> None:

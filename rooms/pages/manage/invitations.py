@@ -12,7 +12,7 @@ from rooms import access, lifecycle
 from rooms.models import Invitation, Room
 from rooms.pages.manage.invitation_form import InvitationForm
 from rooms.pages.manage.members import members_page
-from rooms.pages.manage.settings_page import back_to
+from rooms.pages.manage.settings_page import back_to, page_of
 from rooms.web import base_context, form, page
 
 
@@ -62,9 +62,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if not lifecycle.is_member(invitation.room, request.user):
         inviter = lifecycle.name_of(invitation.created_by) if invitation.created_by else ""
         return _page(request, token=token, invitation=invitation, inviter=inviter)
-    if access.may_see(request.user, invitation.room):
-        return redirect("ask_bridge:room", invitation.room.slug)
-    return redirect("ask_bridge:inbox")  # the rules of a portal decide who sees the room
+    return redirect(page_of(request, invitation.room))  # the rules of a portal decide who sees the room
 
 
 def _page(request: HttpRequest, status: int = 200, **context: Any) -> HttpResponse:

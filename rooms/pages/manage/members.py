@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from rooms import access, lifecycle, membership
 from rooms.models import GroupMembership, Membership, Room
 from rooms.pages.manage.invitation_form import InvitationForm, listed
-from rooms.pages.manage.settings_page import back_to, section_page
+from rooms.pages.manage.settings_page import back_to, page_of, section_page
 from rooms.permissions import permissions
 from rooms.web import form, page
 
@@ -62,9 +62,7 @@ def _back(request: HttpRequest, room: Room, saved: str) -> HttpResponse:
     """To the list; a person who gave up managing the room cannot see it any more."""
     if access.may_manage(request.user, room):
         return back_to(room, "manage-members", saved=saved, fragment="ab-members")
-    if access.may_see(request.user, room):
-        return redirect("ask_bridge:room", room.slug)
-    return redirect("ask_bridge:inbox")
+    return redirect(page_of(request, room))
 
 
 def _last_manager(request: HttpRequest, room: Room) -> HttpResponse:

@@ -7,6 +7,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from rooms import access, lifecycle
 from rooms.access import rate_limits
 from rooms.models import RESERVED_SLUGS, Room
+from rooms.pages.manage.settings_page import page_of
 from rooms.web import base_context, page, retry_later, too_many_in_words
 
 SLUG_LENGTH = 60
@@ -76,7 +78,7 @@ def new_room(request: HttpRequest) -> HttpResponse:
         rate_limits.check_rooms(request.user)
         if form.is_valid():
             lifecycle.add_room(form.instance, by=request.user, is_manager=True)
-            return redirect("ask_bridge:manage-members", form.instance.slug)
+            return redirect(_first_page(request, form.instance))
     except rate_limits.TooMany as over:
         form.add_error(NON_FIELD_ERRORS, f"{too_many_in_words(over)}.")
         return retry_later(_page(request, form, status=429), over)
@@ -84,6 +86,13 @@ def new_room(request: HttpRequest) -> HttpResponse:
         # Another person took the address in this moment.
         form.add_error("slug", gettext("This address is taken. Choose another one."))
     return _page(request, form, status=422)
+
+
+def _first_page(request: HttpRequest, room: Room) -> str:
+    """Its members; the rules of a portal may let the creator only see the room, or not even that."""
+    if access.may_manage(request.user, room):
+        return reverse("ask_bridge:manage-members", args=(room.slug,))
+    return page_of(request, room)
 
 
 def _page(request: HttpRequest, form: NewRoomForm, status: int = 200) -> HttpResponse:

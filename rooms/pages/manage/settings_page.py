@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
+from rooms import access
 from rooms.models import Room
 from rooms.web import base_context
 
@@ -23,6 +24,13 @@ def section_page(
         **context,
     }
     return render(request, f"ask_bridge/{template}", context, status=status)
+
+
+def page_of(request: HttpRequest, room: Room) -> str:
+    """The page of the room, or the inbox for people who may not see it."""
+    if access.may_see(request.user, room):
+        return reverse("ask_bridge:room", args=(room.slug,))
+    return reverse("ask_bridge:inbox")
 
 
 def back_to(room: Room, section: str, saved: str = "", fragment: str = "") -> HttpResponseRedirect:
