@@ -45,6 +45,7 @@ def page(view: View) -> View:
 
     A form sent by htmx gets a sentence instead of a login page.
     """
+    is_form = getattr(view, "is_form", False)
 
     @never_cache
     @login_not_required  # this decorator is the guard, also where a portal uses LoginRequiredMiddleware
@@ -53,6 +54,8 @@ def page(view: View) -> View:
         if request.headers.get("HX-Boosted") == "true":
             return _load_as_a_whole(request)
         follow_person(request)
+        # Read before the view, which may hide a token in it.
+        own_page = _page_of_form(request) if is_form else request.get_full_path()
         if request.user.is_authenticated:
             try:
                 with _zone_of_browser(request):
@@ -61,15 +64,16 @@ def page(view: View) -> View:
                 refusal = refusal_of(error)
                 if refusal is None or request.method != "POST":
                     raise
-                return _not_saved(request, _refused_in_words(refusal), path.get("question_id", ""))
+                return _not_saved(request, _refused_in_words(refusal), own_page, path.get("question_id", ""))
             except lifecycle.NeedsNewerVersion:
-                return _not_saved(request, needs_newer_version_in_words(), path.get("question_id", ""))
+                sentence = needs_newer_version_in_words()
+                return _not_saved(request, sentence, own_page, path.get("question_id", ""))
         if is_htmx(request):
             login = redirect_to_login(_place_of_click(request, path.get("question_id"))).url
             return render(request, "ask_bridge/_signed_out.html", {"login": login}, status=401)
         # A form cannot be sent again after the login, so go back to its page.
-        here = request.get_full_path() if request.method in ("GET", "HEAD") else _page_of_form(request)
-        return redirect_to_login(here)
+        is_read = request.method in ("GET", "HEAD")
+        return redirect_to_login(request.get_full_path() if is_read else own_page)
 
     return guarded
 
@@ -105,6 +109,7 @@ def form(view: View) -> View:
             sentence = gettext("Only the people named on the card can decide this question")
             return _may_not(request, path.get("question_id", ""), sentence)
 
+    posted.is_form = True  # type: ignore[attr-defined]
     return page(posted)
 
 
@@ -118,7 +123,8 @@ def _too_many(request: HttpRequest, over: rate_limits.TooMany, question_id: str)
     """A sentence for the card; without JavaScript a page that can send the form again."""
     if is_htmx(request):
         return sentences([too_many_in_words(over)], status=429)
-    return _page_to_resend(request, gettext("Too many requests"), too_many_in_words(over), status=429)
+    heading, back = gettext("Too many requests"), _page_of_form(request)
+    return _page_to_resend(request, heading, too_many_in_words(over), back, status=429)
 
 
 def needs_newer_version_in_words() -> str:
@@ -136,24 +142,27 @@ def _refused_in_words(refusal: Refusal) -> str:
     }[refusal]
 
 
-def _not_saved(request: HttpRequest, sentence: str, question_id: str) -> HttpResponse:
+def _not_saved(request: HttpRequest, sentence: str, back: str, question_id: str) -> HttpResponse:
     """Like `_too_many`, when the database refuses writes, or this process is too old for them."""
     if is_htmx(request):
         response = sentences([sentence], status=503)
         if not question_id:
             response["HX-Retarget"] = "#ab-notice"
     else:
-        response = _page_to_resend(request, gettext("Nothing can be saved right now"), sentence, status=503)
+        heading = gettext("Nothing can be saved right now")
+        response = _page_to_resend(request, heading, sentence, back, status=503)
     response["Retry-After"] = str(CANNOT_WRITE_SECONDS)
     return response
 
 
-def _page_to_resend(request: HttpRequest, heading: str, sentence: str, status: int) -> HttpResponse:
+def _page_to_resend(
+    request: HttpRequest, heading: str, sentence: str, back: str, status: int
+) -> HttpResponse:
     """A page with the sent fields and a button that sends them again."""
     context = {
         "heading": heading,
         "sentence": sentence,
-        "back": _page_of_form(request),
+        "back": back,
         "fields": [
             (name, value)
             for name, values in request.POST.lists()
@@ -178,7 +187,7 @@ def too_many_in_words(over: rate_limits.TooMany) -> str:
 
 
 def _page_of_form(request: HttpRequest) -> str:
-    """The page of a form: its address is one path segment shorter than the form's."""
+    """The page of a form that has an address of its own: one path segment shorter."""
     return request.path.rpartition("/")[0] or "/"
 
 

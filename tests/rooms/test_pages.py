@@ -72,6 +72,15 @@ def test_a_form_sent_after_the_session_leads_back_to_its_page(client: Client, qu
     assert reply["Location"] == f"/login/?next={address}"
 
 
+@pytest.mark.parametrize(
+    "address", ["/settings", "/rooms/new", "/rooms/ops/manage/care", "/rooms/ops/webhooks", "/join/abc"]
+)
+def test_a_page_that_takes_its_own_form_is_where_the_login_leads_back_to(
+    client: Client, address: str
+) -> None:
+    assert client.post(address, {"name": "x"})["Location"] == f"/login/?next={address}"
+
+
 def test_a_renamed_room_has_its_new_address_on_every_card(
     browser: Client, question: Question, room: Room
 ) -> None:
