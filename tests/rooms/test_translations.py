@@ -121,6 +121,13 @@ def test_a_template_says_nothing_untranslated(path: Path) -> None:
     assert words <= SAME_EVERYWHERE
 
 
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_what_holds_until_or_since_a_time_names_the_time_of_day(path: Path) -> None:
+    """times.js says other times as "in 5 min." and "5 min. ago"."""
+    said = re.sub(r'{% translate "(\w+)"[^%]*%}', r"\1", path.read_text())
+    assert not re.findall(r"\b(?:since|until) <time (?!class)", said, re.IGNORECASE)
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_a_script_says_nothing_of_its_own(path: Path) -> None:
     code = re.sub(r"(?m)(^|\s)//.*$", "", path.read_text())
