@@ -217,7 +217,7 @@ def test_every_page_is_accessible(creator: Callable[..., Page], open_browser: Op
     page.goto(f"/rooms/{slug}/manage/members?q=an")
     page.locator("summary").first.click()
     expect_no_problems(page)
-    for section in ("", "/care", "/archive"):
+    for section in ("", "/care", "/retention", "/archive"):
         page.goto(f"/rooms/{slug}/manage{section}")
         expect_no_problems(page)
     page.goto(f"/rooms/{slug}/webhooks")

@@ -197,6 +197,9 @@ def test_the_list_has_pages(manager: Client, room: Room) -> None:
     assert first.count('name="member"') == 100  # a form for the role and one to remove, for each of 50
     assert second.count('name="member"') == 24
     assert "62 people" in first
+    # Also below the reply of a form, which has another address.
+    told = manager.post(f"{PAGE}/invite", {"days": "7", "max_uses": "5"}).content.decode()
+    assert f'href="{PAGE}?page=2#ab-members"' in told
 
 
 def test_a_manager_who_cannot_sign_in_does_not_count_as_one(
