@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.harness.accessibility import expect_no_problems
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
 from tests.harness.pages import click_option
@@ -152,6 +153,20 @@ def test_a_key_that_only_answers_is_told_apart_from_a_wrong_one(
     page.get_by_label("Your key").fill(bridge.agent_with(agent, "answer").key)
     page.get_by_role("button", name="Send a test question").click()
     expect(page.get_by_role("alert")).to_contain_text("This key may not ask questions")
+
+
+def test_on_a_phone_each_fact_of_a_key_stands_after_its_label(
+    agent: Agent, connect_page: Callable[..., Page]
+) -> None:
+    page = connect_page(agent.room, viewport={"width": 320, "height": 700})
+    create_key(page, "phone-bot")
+    row = page.get_by_role("row", name="phone-bot")
+    expect(row.get_by_role("cell")).to_have_count(3)
+    # The beginning of the key in one line: four columns broke it into five.
+    assert row.locator("code").first.evaluate("one => one.getClientRects().length") == 1
+    name, *facts = [cell.bounding_box() for cell in row.locator("th, td").all()]
+    assert all(fact["x"] == name["x"] and fact["y"] > name["y"] for fact in facts)
+    expect_no_problems(page)
 
 
 def test_without_javascript_the_server_asks_with_the_key(
