@@ -107,5 +107,7 @@ def test_static_files_are_compressed_and_never_asked_for_again(page: Page, bridg
         assert int(re.findall(r"max-age=(\d+)", headers["cache-control"])[0]) >= YEAR_SECONDS, url
         is_small = int(headers["content-length"]) < 1000
         assert is_small or headers.get("content-encoding") == "gzip", url
+        # Seventy bytes for each of fifty files.
+        assert not {"etag", "last-modified"} & headers.keys(), url
     [document] = [headers for url, headers in seen.items() if url.endswith(agent.room)]
     assert document["content-encoding"] == "gzip"
