@@ -106,6 +106,9 @@ def test_care_is_saved_as_in_the_admin(manager: Client, room: Room) -> None:
     page = text_of(manager.get("/rooms/ops/manage/care"))
     assert 'value="ana, ben"' in page
     assert "Members: ana, ben" in page
+    # A person who cannot sign in would be refused.
+    get_user_model().objects.filter(username="ben").update(is_active=False)
+    assert "Members: ana<" in text_of(manager.get("/rooms/ops/manage/care"))
 
 
 def test_a_name_that_cannot_answer_is_refused_at_its_field(manager: Client, room: Room) -> None:

@@ -31,7 +31,7 @@ def _page(request: HttpRequest, room: Room, form: CareForm, status: int = 200) -
     members = room.memberships.select_related("user").order_by("pk")[:MOST_NAMES]
     groups = room.group_memberships.select_related("group").order_by("pk")[:MOST_NAMES]
     names = [
-        *(member.user.get_username() for member in members),
+        *(member.user.get_username() for member in members if member.user.is_active),
         *(f"{GROUP_PREFIX}{member.group}" for member in groups),
     ]
     return section_page(request, room, "manage-care", "manage_care.html", status, form=form, names=names)
