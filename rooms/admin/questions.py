@@ -75,7 +75,8 @@ class QuestionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("agent waiting"), boolean=True)
     def agent_is_waiting(self, question: Question) -> bool:
-        return question.agent_is_waiting
+        # Its lease lasts some seconds longer than its wait.
+        return question.is_open and question.agent_is_waiting
 
     @admin.action(description=_("Withdraw selected questions"), permissions=["withdraw"])
     def withdraw(self, request: HttpRequest, queryset: QuestionQuerySet) -> None:

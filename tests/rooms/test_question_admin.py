@@ -58,6 +58,20 @@ def test_answered_question_is_readable(admin_client: Client, ask: Asking, ana: A
     assert "PostgreSQL" not in chosen
 
 
+def test_a_wait_is_one_line_and_over_when_the_question_is_settled(
+    admin_client: Client, ask: Asking, ana: Any
+) -> None:
+    question = ask()
+    assert "No agent has waited for the answer yet" in shown(admin_client, "question", question)
+    lifecycle.wait_started(question.pk)
+    waiting = shown(admin_client, "question", question)
+    assert waiting.count("Agent last seen waiting") == 1
+    assert "icon-yes" in waiting
+    settled = shown(admin_client, "question", decide(question, ana))
+    assert settled.count("Agent last seen waiting") == 1
+    assert "icon-yes" not in settled
+
+
 @pytest.mark.parametrize("model", ["question", "answer"])
 def test_no_page_shows_json(admin_client: Client, ask: Asking, ana: Any, ben: Any, model: str) -> None:
     careful = ask(care={"votes": 2, "undo_seconds": 5})
