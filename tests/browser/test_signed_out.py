@@ -72,6 +72,16 @@ def test_a_click_far_down_says_so_beside_itself(page: Page, agent: Agent, passwo
     expect(card).to_contain_text("Answered by you")
 
 
+def test_a_checklist_that_asks_for_news_says_nothing_of_sending(page: Page, agent: Agent) -> None:
+    page.goto(f"/rooms/{agent.room}/connect")
+    wait_for_stream(page)
+    with page.expect_response(lambda reply: "/connect/steps" in reply.url and reply.status == 401):
+        sign_out(page)
+    expect(page.locator("#ab-connection")).to_contain_text("You are signed out")
+    with page.expect_response(lambda reply: "/connect/steps" in reply.url):
+        expect(page.locator("#ab-notice")).to_be_empty()
+
+
 def test_without_any_cookie_the_page_has_to_be_loaded_again(page: Page, agent: Agent, password: str) -> None:
     page.context.clear_cookies()
     card = page.get_by_role("article").first

@@ -90,11 +90,12 @@ document.addEventListener("ab-htmx:sendError", showFailure);
 document.addEventListener("ab-htmx:timeout", showFailure);
 document.addEventListener("ab-htmx:responseError", showFailure);
 
-// The server's explanation goes to the form that was sent. Other requests of a card were not made by a person.
+// The server's explanation goes to the form that was sent. Other requests of a card, and those of the checklist of a key,
+// were not made by a person.
 document.addEventListener("ab-htmx:beforeSwap", ({ detail }) => {
   if (!isExplained(detail.xhr)) return;
   const { elt } = detail.requestConfig;
-  detail.shouldSwap = elt.matches(FORMS) || !elt.closest(".ab-card");
+  detail.shouldSwap = elt.matches(FORMS) || !elt.closest(".ab-card, .ab-ticks");
   if (elt.matches(FORMS)) detail.target = placeForErrors(elt);
 });
 
