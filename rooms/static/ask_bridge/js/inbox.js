@@ -3,8 +3,6 @@
 
 const REFRESH_MS = 120; // one request for a burst of changes
 const AGAIN_MS = 1000; // and up to as much again: a server that restarts is back soon
-const FILTERED = "ask-bridge:filtered"; // the filter that was changed by a key
-const KEYS_LINE = "ask-bridge:keys-line"; // whether this browser hides the line with the keys
 
 const inbox = () => document.getElementById("ab-inbox");
 const rowsElement = () => document.getElementById("ab-rows");
@@ -322,35 +320,3 @@ document.addEventListener("ask-bridge:change", ({ detail: { event } }) => {
   clearTimeout(timer);
   timer = setTimeout(refresh, REFRESH_MS);
 });
-
-// ---- filters, and the line with the keys
-
-// A key chooses in a closed list at once, one entry after the other: the focus stays on the list over the new page. After
-// a click it is free for the keys of the cards.
-let isByKey = false;
-document.addEventListener("keydown", () => (isByKey = true), { capture: true });
-document.addEventListener("pointerdown", () => (isByKey = false), { capture: true });
-
-document.addEventListener("change", ({ target }) => {
-  const form = target.closest(".ab-inbox-filters");
-  if (form && isByKey) sessionStorage.setItem(FILTERED, target.name);
-  form?.requestSubmit();
-});
-
-const filtered = document.querySelector(`.ab-inbox-filters [name="${sessionStorage.getItem(FILTERED) ?? ""}"]`);
-sessionStorage.removeItem(FILTERED);
-filtered?.focus({ preventScroll: true });
-
-// Again when the page has loaded its content anew.
-function showKeysLine() {
-  const line = document.getElementById("ab-keys-line");
-  if (line) line.hidden = Boolean(localStorage.getItem(KEYS_LINE));
-}
-
-document.addEventListener("click", ({ target }) => {
-  if (!target.closest("#ab-keys-line [data-hide]")) return;
-  localStorage.setItem(KEYS_LINE, "hidden");
-  showKeysLine();
-});
-document.addEventListener("ab-htmx:load", showKeysLine);
-showKeysLine();
