@@ -5,12 +5,10 @@ Every test has exactly one of `unit`, `process` and `browser`. `scaled` and `mar
 
 import pytest
 
-from tests.harness.repeats import PROCESS_FIXTURES, PROCESS_FOLDERS
+from tests.harness.repeats import starts_processes
 
 # The fixture that all browser tests depend on, in whatever folder they are.
 BROWSER_FIXTURE = "chromium"
-# Tests that start processes with helpers of their own instead of a fixture.
-PROCESS_FILES = frozenset({"test_bench.py", "test_openid_provider.py", "test_repeats.py"})
 # Of tests/rooms: what depends on the database most. `make test` runs these on MariaDB as well; they also pass
 # there with all others.
 MARIADB_FILES = frozenset(
@@ -37,13 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _kind(item: pytest.Item) -> str:
-    fixtures = set(getattr(item, "fixturenames", ()))
-    folder = item.path.parent.name
-    if folder == "browser" or BROWSER_FIXTURE in fixtures:
+    if item.path.parent.name == "browser" or BROWSER_FIXTURE in getattr(item, "fixturenames", ()):
         return "browser"
-    if folder in PROCESS_FOLDERS or fixtures & PROCESS_FIXTURES or item.path.name in PROCESS_FILES:
-        return "process"
-    return "unit"
+    return "process" if starts_processes(item) else "unit"
 
 
 def _runs_scaled_out(item: pytest.Item) -> bool:

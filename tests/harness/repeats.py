@@ -17,8 +17,10 @@ from tests.harness.shared_folder import FOLDER_VARIABLE
 
 # Folders whose tests all start real processes or browsers.
 PROCESS_FOLDERS = frozenset({"agents", "browser", "faults", "live", "portal"})
-# Fixtures that do so in the other folders: a running site, or commands of it.
-PROCESS_FIXTURES = frozenset({"bridge", "company", "manage", "own_bridge", "reader", "serve"})
+# Fixtures that do so in the other folders: a running site, commands of it, or the browser.
+PROCESS_FIXTURES = frozenset({"bridge", "chromium", "company", "manage", "own_bridge", "reader", "serve"})
+# Tests that start processes with helpers of their own instead of a fixture.
+PROCESS_FILES = frozenset({"test_bench.py", "test_openid_provider.py", "test_repeats.py"})
 # More failures than this have a common cause: repeating them would only take long.
 MOST_REPEATS = 15
 # Far more than the slowest test needs: a repeated test that hangs fails.
@@ -37,9 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that may be repeated: with xdist only their reports reach the main process."""
     for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if item.path.parent.name in PROCESS_FOLDERS or fixtures & PROCESS_FIXTURES:
+        if starts_processes(item):
             item.user_properties.append((PROPERTY, True))
+
+
+def starts_processes(item: pytest.Item) -> bool:
+    is_named = item.path.parent.name in PROCESS_FOLDERS or item.path.name in PROCESS_FILES
+    return is_named or bool(PROCESS_FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
 @pytest.hookimpl(trylast=True)
@@ -71,11 +77,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def may_be_repeated(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """By its property, or by its folder: a worker that crashed sends no properties."""
+    """By its property, or by its path: a worker that crashed sends no properties."""
     if not isinstance(report, pytest.TestReport):
         return False
-    folder = Path(report.nodeid.partition("::")[0]).parent.name
-    return folder in PROCESS_FOLDERS or (PROPERTY, True) in report.user_properties
+    path = Path(report.nodeid.partition("::")[0])
+    is_named = path.parent.name in PROCESS_FOLDERS or path.name in PROCESS_FILES
+    return is_named or (PROPERTY, True) in report.user_properties
 
 
 def passes_alone(root: Path, node_id: str) -> bool:

@@ -81,6 +81,13 @@ def test_a_test_elsewhere_is_repeated_if_it_uses_a_running_site(suite) -> None:
     assert "FLAKY security/test_limits.py::test_fails_once" in output
 
 
+def test_a_file_that_starts_processes_without_a_fixture_is_repeated(suite) -> None:
+    write(suite, "site/test_openid_provider.py", FAILS_ONCE)
+    code, output = run(suite)
+    assert code == 0, output
+    assert "FLAKY site/test_openid_provider.py::test_fails_once" in output
+
+
 def test_nothing_is_repeated_where_much_is_broken(suite) -> None:
     write(suite, "browser/test_page.py", "\n".join(FAILS.replace("fails", f"fails_{n}") for n in range(16)))
     code, output = run(suite)
