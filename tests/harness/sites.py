@@ -60,7 +60,11 @@ class Site:
         assert self.process.stderr
         printed, deadline = b"", time.monotonic() + START_SECONDS
         while not re.search(pattern, printed):
-            select.select([self.process.stdout], [], [], deadline - time.monotonic())
+            remaining = max(0, deadline - time.monotonic())
+            if not select.select([self.process.stdout], [], [], remaining)[0]:
+                self.process.kill()
+                _, errors = self.process.communicate()
+                pytest.fail(f"serve was not ready after {START_SECONDS} seconds: {errors.decode()}")
             chunk = os.read(self.process.stdout.fileno(), 65536)
             if not chunk:
                 pytest.fail(f"serve ended: {self.process.stderr.read().decode()}")
