@@ -23,7 +23,9 @@ SITE_ENV := HOST PORT DATABASE_URL REDIS_URL STATIC_DIR SECRET_KEY SECRET_KEY_FA
 ISOLATED := env $(SITE_ENV:%=-u %) DATA_DIR="$(CURDIR)/.venv/test-data"
 
 # Three at a time, a file each, in the order of tests/conftest.py: much of a test is waiting for something.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 20 --repeat-failed
+# A test that hangs for ten minutes, which none needs, ends its worker and fails.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 20 --repeat-failed \
+	-o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -19,6 +19,19 @@ def test_fails_once():
     seen.touch()
     assert not is_first, "the first time"
 """
+HANGS_ONCE = """
+from pathlib import Path
+from threading import Event
+
+def test_passes():
+    pass
+
+def test_hangs_once():
+    seen = Path(__file__).with_suffix(".seen")
+    is_first = not seen.exists()
+    seen.touch()
+    assert not is_first or Event().wait()
+"""
 FAILS_ONCE_WITH_FIXTURE = FAILS_ONCE.replace("def test_fails_once()", "def test_fails_once(bridge)")
 FAILS = "def test_fails():\n    assert False, 'every time'\n"
 PASSES = "def test_passes():\n    pass\n"
@@ -43,7 +56,9 @@ def write(suite: Path, path: str, text: str) -> None:
 def run(suite: Path, *options: str) -> tuple[int, str]:
     """Exit code and output of the suite, with workers as `make test` has them."""
     command = [sys.executable, "-m", "pytest", "--numprocesses", "2", "--repeat-failed", *options]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    # Without the other plugins that are installed: to load them takes each of these processes seconds.
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "", **plugins}
     done = subprocess.run(command, cwd=suite, env=environment, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout
 
@@ -86,6 +101,15 @@ def test_a_file_that_starts_processes_without_a_fixture_is_repeated(suite) -> No
     code, output = run(suite)
     assert code == 0, output
     assert "FLAKY site/test_openid_provider.py::test_fails_once" in output
+
+
+def test_a_test_that_hangs_is_given_up_and_repeated(suite) -> None:
+    """With the options of the Makefile: its worker ends, another one goes on."""
+    write(suite, "browser/test_page.py", HANGS_ONCE)
+    code, output = run(suite, "-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
+    assert code == 0, output
+    assert "FLAKY browser/test_page.py::test_hangs_once" in output
+    assert re.search(r"=+ 1 passed, 1 flaky in", output.splitlines()[-1])
 
 
 def test_nothing_is_repeated_where_much_is_broken(suite) -> None:
