@@ -30,7 +30,7 @@ def install_widgets(folder: Path) -> None:
     if shutil.which("npm") is None:
         missing = "needs npm, to fetch widgets of portals: install the package npm"
         pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
-    packages = ["tom-select@2", "select2@4", "jquery@3"]
+    packages = ["tom-select@2.6.2", "select2@4.1.0", "jquery@3.8.0"]
     command = ["npm", "install", "--prefix", str(folder), "--no-save", "--ignore-scripts", *packages]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
 

@@ -23,9 +23,9 @@ from tests.portal.portals import Portal
 from tests.portal.test_sample_portal import PASSWORD, PEOPLE, PREFIX
 
 FRAMEWORKS = {
-    "bootstrap": ("bootstrap@5", "node_modules/bootstrap/dist/css/bootstrap.css"),
-    "tailwind": ("tailwindcss@4", "node_modules/tailwindcss/preflight.css"),
-    "bulma": ("bulma@1", "node_modules/bulma/css/bulma.css"),
+    "bootstrap": ("bootstrap@5.3.8", "node_modules/bootstrap/dist/css/bootstrap.css"),
+    "tailwind": ("tailwindcss@4.3.5", "node_modules/tailwindcss/preflight.css"),
+    "bulma": ("bulma@1.0.4", "node_modules/bulma/css/bulma.css"),
 }
 # A portal with a sidebar of its own, its own <main>, and a scheme that the address of a page sets.
 BASE = """{% load static %}<!doctype html>
