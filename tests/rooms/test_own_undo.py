@@ -123,7 +123,7 @@ def test_agent_can_withdraw_a_held_question(question: Question, ana: Any) -> Non
 
 
 def test_own_window_ends_at_the_deadline_and_silence_does_not_replace_the_answer(ask: Ask, ana: Any) -> None:
-    question = ask(timeout_seconds=5, default={TEXT: "SQLite"})
+    question = ask(timeout_seconds=25, default={TEXT: "SQLite"})
     held = answer(question, ana, "PostgreSQL (Recommended)", undo_seconds=30)
     assert held.held_until == question.expires_at
     past = timezone.now() - timedelta(seconds=1)
@@ -149,7 +149,7 @@ def test_longer_one_of_two_windows_counts(ask: Ask, ana: Any, asked: int, own: i
     before = timezone.now()
     held = answer(question, ana, undo_seconds=own)
     assert held.held_until is not None
-    assert round((held.held_until - before).total_seconds()) == expected
+    assert before <= held.held_until - timedelta(seconds=expected) <= timezone.now()
 
 
 def test_window_of_a_careful_question_stays_for_all(ask: Ask, ana: Any, ben: Any) -> None:
