@@ -42,9 +42,14 @@ SLOW_FOLDERS = ("faults", "browser", "live", "security", "portal")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the slow folders, so that no worker is left alone with one at the end."""
-    slow = {folder: place for place, folder in enumerate(SLOW_FOLDERS)}
-    items.sort(key=lambda item: slow.get(item.path.parent.name, len(slow)))
+    """Start with the slow folders and files, so that no worker is left alone with one at the end."""
+    folders = {folder: place for place, folder in enumerate(SLOW_FOLDERS)}
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        return folders.get(item.path.parent.name, len(folders)), item.path not in slow_files
+
+    items.sort(key=place)
 
 
 @pytest.fixture
