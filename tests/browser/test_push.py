@@ -120,8 +120,12 @@ def press(device: Device, question: dict[str, Any], action: str) -> None:
 
 
 def worker(device: Device) -> Worker:
-    [found] = [one for one in device.context.service_workers if one.url.endswith("/service-worker.js")]
-    return found
+    def running() -> list[Worker]:
+        # Whatever one asks the page: of a new worker one hears only meanwhile.
+        device.page.title()
+        return [one for one in device.context.service_workers if one.url.endswith("/service-worker.js")]
+
+    return eventually(running)[0]
 
 
 def test_a_button_of_a_push_answers_the_waiting_agent(agent: Agent, device: Device) -> None:
