@@ -152,6 +152,8 @@ def test_an_answer_is_not_sent_by_itself_for_ever(agent: Agent, room_page: RoomP
     for number in range(1, 6):
         expect(later).to_be_visible()
         eventually(lambda number=number: page.title() and len(tries) == number)
+        # The page knows that it failed: a form on its way is not sent once more.
+        expect(page.locator("form[data-failed]")).to_have_count(1)
         page.evaluate("document.dispatchEvent(new CustomEvent('ask-bridge:connected'))")
     expect(later).to_have_count(0)
     page.evaluate("document.dispatchEvent(new CustomEvent('ask-bridge:connected'))")
