@@ -283,7 +283,7 @@ def test_the_list_keeps_its_place_while_a_card_is_open(phone: Page, agent: Agent
     expect(card(phone)).to_be_visible()
     phone.get_by_role("link", name="← Inbox").tap()
     expect(row).to_be_in_viewport()
-    assert phone.evaluate("scrollY") == place
+    phone.wait_for_function("(place) => scrollY === place", arg=place)
 
 
 # ---- the composer ----------------------------------------------------------------------------------------
