@@ -1,8 +1,9 @@
 """Pytest plugin: run failed tests of real processes and browsers once more, alone.
 
-With `--repeat-failed`, each such test runs once more after the whole suite, one at a time. A test that passes
-then is listed as flaky with its first failure and does not fail the run; one that fails twice does. Unit
-tests are never repeated: their result depends only on their own code.
+With `--repeat-failed`, each such test runs once more after the whole suite, one at a time; those of a file
+that failed in their set-up, which they may share, run together. A test that passes then is listed as flaky
+with its first failure and does not fail the run; one that fails twice does. Unit tests are never repeated:
+their result depends only on their own code.
 """
 
 import os
@@ -23,7 +24,7 @@ PROCESS_FIXTURES = frozenset({"bridge", "chromium", "company", "manage", "own_br
 PROCESS_FILES = frozenset({"test_bench.py", "test_openid_provider.py", "test_repeats.py"})
 # More failures than this have a common cause: repeating them would only take long.
 MOST_REPEATS = 15
-# Far more than the slowest test needs: a repeated test that hangs fails.
+# Far more than the slowest test or file needs: a repeated test that hangs fails.
 REPEAT_SECONDS = 300
 PROPERTY = "starts processes"
 
@@ -56,16 +57,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if not config.getoption("--repeat-failed") or hasattr(config, "workerinput") or terminal is None:
         return
     broken = [report for kind in ("failed", "error") for report in terminal.stats.get(kind, ())]
-    repeatable = {report.nodeid: report for report in broken if may_be_repeated(report)}
-    if not repeatable or len(repeatable) > MOST_REPEATS:
+    repeats = repeats_of([report for report in broken if may_be_repeated(report)])
+    if not repeats or len(repeats) > MOST_REPEATS:
         return
     terminal.section("repeating alone what failed")
     flaky = set()
-    for node_id in repeatable:
-        has_passed = passes_alone(config.rootpath, node_id)
-        terminal.write_line(f"{'passed now' if has_passed else 'FAILED AGAIN'}: {node_id}")
+    for node_ids in repeats:
+        has_passed = passes_alone(config.rootpath, node_ids)
+        for node_id in node_ids:
+            terminal.write_line(f"{'passed now' if has_passed else 'FAILED AGAIN'}: {node_id}")
         if has_passed:
-            flaky.add(node_id)
+            flaky.update(node_ids)
     for kind in ("failed", "error"):
         reports = terminal.stats.pop(kind, [])
         terminal.stats.setdefault("flaky", []).extend(report for report in reports if report.nodeid in flaky)
@@ -85,10 +87,21 @@ def may_be_repeated(report: pytest.TestReport | pytest.CollectReport) -> bool:
     return is_named or (PROPERTY, True) in report.user_properties
 
 
-def passes_alone(root: Path, node_id: str) -> bool:
-    """Whether this one test passes in a process of its own, with prototypes of its own."""
+def repeats_of(reports: list[pytest.TestReport]) -> list[list[str]]:
+    """The tests of each repeat: one, or all of a file that failed in their set-up, which they may share."""
+    repeats: dict[str, list[str]] = {}
+    for report in reports:
+        path = report.nodeid.partition("::")[0]
+        together = repeats.setdefault(path if report.when == "setup" else report.nodeid, [])
+        if report.nodeid not in together:
+            together.append(report.nodeid)
+    return list(repeats.values())
+
+
+def passes_alone(root: Path, node_ids: list[str]) -> bool:
+    """Whether these tests pass in a process of their own, with prototypes of its own."""
     environment = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", node_id]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *node_ids]
     try:
         done = subprocess.run(
             command, cwd=root, env=environment, capture_output=True, text=True, timeout=REPEAT_SECONDS

@@ -32,6 +32,17 @@ def test_hangs_once():
     seen.touch()
     assert not is_first or Event().wait()
 """
+SET_UP_FAILS_ONCE = """
+from pathlib import Path
+import pytest
+
+@pytest.fixture(scope="module")
+def site():
+    seen = Path(__file__).with_suffix(".seen")
+    is_first = not seen.exists()
+    seen.touch()
+    assert not is_first, "the first time"
+"""
 FAILS_ONCE_WITH_FIXTURE = FAILS_ONCE.replace("def test_fails_once()", "def test_fails_once(bridge)")
 FAILS = "def test_fails():\n    assert False, 'every time'\n"
 PASSES = "def test_passes():\n    pass\n"
@@ -110,6 +121,14 @@ def test_a_test_that_hangs_is_given_up_and_repeated(suite) -> None:
     assert code == 0, output
     assert "FLAKY browser/test_page.py::test_hangs_once" in output
     assert re.search(r"=+ 1 passed, 1 flaky in", output.splitlines()[-1])
+
+
+def test_a_set_up_that_fails_once_is_repeated_with_all_tests_of_its_file(suite) -> None:
+    tests = "".join(f"\ndef test_{number}(site):\n    pass\n" for number in range(20))
+    write(suite, "portal/test_hosts.py", SET_UP_FAILS_ONCE + tests)
+    code, output = run(suite, "--dist", "loadfile")
+    assert code == 0, output
+    assert output.count("FLAKY portal/test_hosts.py::") == 20
 
 
 def test_nothing_is_repeated_where_much_is_broken(suite) -> None:
