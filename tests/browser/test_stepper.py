@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.harness.accessibility import expect_no_problems
 from tests.harness.agents import Agent
 from tests.harness.bridges import Bridge
-from tests.harness.pages import next_step
+from tests.harness.pages import next_step, wait_for_still_cards
 
 RoomPage = Callable[..., Page]
 
@@ -131,6 +131,7 @@ def test_errors_stand_at_their_prompt_and_lead_to_the_first_one(agent: Agent, ro
     expect(error).to_have_count(0)
     next_step(page)
     expect(error).to_be_visible()
+    wait_for_still_cards(page)  # the window had another width, where the card was in another place
     option(page, "Now").click()
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("article")).to_contain_text("Answered by you")
