@@ -31,6 +31,7 @@ REPLY_SECONDS = 10
 # A stream sends its first line at once; a proxy that buffers sends nothing.
 FIRST_LINE_SECONDS = 5
 WRONG_KEY = "abk_doctor"
+IN_THE_LOG = "an error of the server, which its log describes."
 
 
 class SameAddress(HTTPRedirectHandler):
@@ -115,7 +116,9 @@ def _api(base: str) -> Iterator[Finding]:
 
 
 def _hint(base: str, reply: Reply) -> str:
-    """What is wrong with the address itself, if the reply tells."""
+    """What is wrong with the address or the portal itself, if the reply tells."""
+    if reply.status >= 500:
+        return IN_THE_LOG
     if reply.status == 400:
         return "give --url with a host of ALLOWED_HOSTS."
     if base.startswith("http:") and reply.headers.get("Location", "").startswith("https:"):
@@ -166,6 +169,9 @@ def _knows(backend: Any, user: Any) -> bool:
 
 def _page(base: str, user: Any, cookie: str) -> Iterator[Finding]:
     reply = send(base, Cookie=cookie)
+    if reply.status >= 500:
+        yield failed(f"The inbox replies {reply.words} to {user}: {IN_THE_LOG}")
+        return
     if reply.status != 200:
         yield warning(
             f"The inbox replies {reply.words} to {user}: the portal asks for more than a session, such as a "

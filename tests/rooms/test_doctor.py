@@ -134,6 +134,12 @@ def api_asks_for_a_login(get_response: Callable[[HttpRequest], Any]) -> Callable
     )
 
 
+def api_fails(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    return lambda request: (
+        HttpResponse("Server Error", status=500) if "/api/" in request.path else get_response(request)
+    )
+
+
 def pages_without_head(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     def middleware(request: HttpRequest) -> Any:
         response = get_response(request)
@@ -146,6 +152,12 @@ def pages_without_head(get_response: Callable[[HttpRequest], Any]) -> Callable[[
 
 def pages_ask_for_a_second_factor(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     return lambda request: HttpResponseRedirect("/otp/") if request.path == "/" else get_response(request)
+
+
+def pages_fail(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    return lambda request: (
+        HttpResponse("Server Error", status=500) if request.path == "/" else get_response(request)
+    )
 
 
 @pytest.fixture
@@ -166,8 +178,10 @@ def test_a_running_portal_under_wsgi(live_server: LiveServer, ana: Any) -> None:
     ("middleware", "said"),
     [
         (api_asks_for_a_login, "✗ The portal answers agents itself, with 302 to /login/"),
+        (api_fails, "✗ The portal answers agents itself, with 500: an error of the server"),
         (pages_without_head, "✗ The page has no scripts or styles"),
         (pages_ask_for_a_second_factor, "! The inbox replies 302 to /otp/ to ana"),
+        (pages_fail, "✗ The inbox replies 500 to ana: an error of the server"),
     ],
 )
 def test_a_running_portal_with_a_fault(settings: Any, ana: Any, middleware: Any, said: str) -> None:
