@@ -96,9 +96,10 @@ function clearLast() {
     .forEach((element) => element.remove());
 }
 
-function swapCard(html, last) {
+// The card before goes in the same moment: what follows it moves once.
+function swapCard(html, { keepsLast, last }) {
   const kept = last?.() ?? focusElement().querySelector(UNSENT);
-  if (last) clearLast();
+  if (!keepsLast) clearLast();
   if (kept) lastElement().append(kept);
   askBridgeHtmx.swap("#ab-focus", html, { swapStyle: "outerHTML" });
   lastElement().querySelector(`:scope > #card-${focusedId()}`)?.remove(); // it is opened again
@@ -110,13 +111,12 @@ let wantedAddress = ""; // while its card is being loaded
 async function loadCard(address, { isChosen = true, keepsLast = false, takesFocus = true, last = null } = {}) {
   const thisTurn = ++turn;
   wantedAddress = address;
-  if (!keepsLast && !last) clearLast();
   const response = await replyOf(address, "ab-focus", () => thisTurn === turn);
   const html = await response?.text();
   if (thisTurn !== turn) return;
   if (!isPart(response)) return location.assign(address); // the whole page says what is wrong
   wantedAddress = "";
-  swapCard(html, last);
+  swapCard(html, { keepsLast, last });
   releaseHeight();
   showPane(isChosen);
   markCurrentRow();
@@ -309,8 +309,8 @@ function openUndone() {
   const undone = document.querySelector(`#ab-last .ab-card.ab-is-open:not(${UNSENT})`)?.id.replace("card-", "");
   const link = undone && document.querySelector(`#row-${undone} .ab-row-link`);
   if (!link) return;
-  if (undone === undoneHere) open(link.href);
-  else clearLast();
+  if (undone !== undoneHere) clearLast();
+  else if (link.href !== wantedAddress) open(link.href);
 }
 
 let timer = 0;
