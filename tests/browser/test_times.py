@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,6 +25,24 @@ def test_a_time_is_shown_in_the_zone_and_form_of_the_reader(
     page.goto(question["url"])
     asked = datetime.fromisoformat(question["asked_at"]).astimezone(ZoneInfo(ZONE))
     expect(page.locator("time.ab-exact").first).to_have_text(re.compile(asked.strftime(FORMS[locale])))
+
+
+# A year stands there only in the last days of another one.
+DEADLINES = {"en-GB": r"^%-d \w+(?: \d{4})?, %H:%M$", "en-US": r"^\w+ %-d(?:, \d{4})?, %-I:%M\s%p$"}
+
+
+@pytest.mark.parametrize("locale", DEADLINES)
+def test_a_clock_time_of_tomorrow_has_its_day(
+    agent: Agent, open_browser: Callable[..., BrowserContext], locale: str
+) -> None:
+    """At 10:15 "until 10:12" would be over."""
+    now = datetime.now(ZoneInfo(ZONE))
+    expires = now.replace(hour=9, minute=0, second=30) + timedelta(days=1)
+    question = agent.ask(timeout_seconds=int((expires - now).total_seconds()))
+    page = open_browser("ana", locale=locale, timezone_id=ZONE).new_page()
+    page.clock.set_fixed_time(expires - timedelta(hours=20))
+    page.goto(question["url"])
+    expect(page.locator("time.ab-deadline")).to_have_text(re.compile(expires.strftime(DEADLINES[locale])))
 
 
 def test_the_server_learns_the_zone_for_our_pages_only(

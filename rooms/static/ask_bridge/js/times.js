@@ -3,16 +3,18 @@
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const HALF_A_DAY = 12 * HOUR; // "until 10:12" at 10:15 would be over, and is tomorrow
 const NEAR = 2 * MINUTE; // so little is left of a deadline that the card warns of it
 
 const EXACT = { dateStyle: "medium", timeStyle: "medium" };
-const CLOCK_TIME = { hour: "2-digit", minute: "2-digit" };
-const DAY_AND_TIME = { ...CLOCK_TIME, day: "numeric", month: "short" };
 
 // In the reader's own form of our language, which may not be that of a portal's <html>: en-GB writes "18 Nov", en-US "Nov 18".
 const pageLanguage = document.getElementById("ab-layout").lang;
 const language = navigator.languages.find((one) => one.startsWith(pageLanguage)) ?? pageLanguage;
+// "9:52 PM", but "09:52" where the clock has 24 hours
+const { hour12: isHalfDay } = new Intl.DateTimeFormat(language, { hour: "numeric" }).resolvedOptions();
+const CLOCK_TIME = { hour: isHalfDay ? "numeric" : "2-digit", minute: "2-digit" };
+const DAY_AND_TIME = { ...CLOCK_TIME, day: "numeric", month: "short" };
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
 
 // "0:38", "1:02:38"
@@ -25,10 +27,12 @@ function asDuration(milliseconds) {
   return [...clock, twoDigits(seconds % 60)].join(":");
 }
 
-// "10:12", "5 Mar, 10:12" when it is more than a day away, with the year when that is another one
+// "10:12", "5 Mar, 10:12" where that could be two days, with the year when that is another one
 function asClockTime(moment, age) {
-  if (Math.abs(age) < DAY) return moment.toLocaleString(language, CLOCK_TIME);
-  const isThisYear = moment.getFullYear() === new Date().getFullYear();
+  const now = new Date();
+  const isClear = Math.abs(age) < HALF_A_DAY || moment.toDateString() === now.toDateString();
+  if (isClear) return moment.toLocaleString(language, CLOCK_TIME);
+  const isThisYear = moment.getFullYear() === now.getFullYear();
   return moment.toLocaleString(language, isThisYear ? DAY_AND_TIME : { ...DAY_AND_TIME, year: "numeric" });
 }
 
