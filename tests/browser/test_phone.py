@@ -306,6 +306,15 @@ def test_the_composer_is_behind_an_icon(open_browser: OpenBrowser, agent: Agent,
     assert [one["content"] for one in agent.get(agent.messages_url).json()["messages"]][-1] == "Please hurry"
 
 
+def test_the_icon_of_the_composer_stands_beside_the_button(phone: Page, agent: Agent) -> None:
+    agent.ask(questions=[LONG])
+    phone.goto(f"/rooms/{agent.room}")
+    tap_option(phone, "Option 3")
+    button = phone.locator(".ab-submit").bounding_box()
+    icon = phone.locator(".ab-composer-icon").bounding_box()
+    assert button["x"] + button["width"] <= icon["x"]  # type: ignore[index]
+
+
 # ---- every page ------------------------------------------------------------------------------------------
 
 
