@@ -13,5 +13,5 @@ from people.models import Person
 def set_groups(user: Person, sociallogin: Any = None, **signal: Any) -> None:
     """From the claim `groups`, at each sign-in; names of groups that the portal does not have are ignored."""
     if sociallogin:
-        named = sociallogin.account.extra_data["userinfo"].get("groups", [])
+        named = sociallogin.account.extra_data["userinfo"].get("groups") or []
         user.groups.set(Group.objects.filter(name__in=named))
