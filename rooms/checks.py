@@ -1,6 +1,7 @@
 """System checks (`manage.py check`) of a portal's settings for Ask Bridge. docs/portal.md lists the ids."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from ipaddress import ip_network
 from typing import Any
@@ -368,6 +369,17 @@ def check_database_server(databases: Sequence[str] | None = None, **options: Any
 # ---- ASGI, and several processes -------------------------------------------------------------------------
 
 
+@contextmanager
+def logging_unchanged() -> Iterator[None]:
+    """`get_asgi_application` sets logging up again, which disables loggers that are in use by then."""
+    portal: Any = settings
+    configured, portal.LOGGING_CONFIG = portal.LOGGING_CONFIG, None
+    try:
+        yield
+    finally:
+        portal.LOGGING_CONFIG = configured
+
+
 @register
 def check_live(**options: Any) -> list[CheckMessage]:
     """There is an ASGI application, and it is wrapped by `with_live`."""
@@ -378,7 +390,8 @@ def check_live(**options: Any) -> list[CheckMessage]:
         problem = "ASGI_APPLICATION is not set: pages and agents poll."
         return [Warning(problem, hint=ASGI_HINT, id="ask_bridge.W009")]
     try:
-        import_string(path)
+        with logging_unchanged():
+            import_string(path)
     except Exception as error:  # whatever the portal's module raises
         problem = f"ASGI_APPLICATION, {path}, cannot be imported: {error}."
         return [Warning(problem, hint=ASGI_HINT, id="ask_bridge.W009")]

@@ -1,6 +1,8 @@
 """`manage.py check` says what a portal's settings lack, and what to do."""
 
+import logging
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -200,6 +202,21 @@ def test_no_asgi_application(
     settings.ASGI_APPLICATION = application
     monkeypatch.setattr(routing, "is_installed", False)
     assert said in found()["ask_bridge.W009"].msg
+
+
+def test_the_loggers_of_the_portal_stay_on(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Commands run the checks as well, such as a worker that logs its jobs."""
+    lines = "from django.core.asgi import get_asgi_application", "application = get_asgi_application()"
+    (tmp_path / "portal_with_asgi.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    settings.ASGI_APPLICATION = "portal_with_asgi.application"
+    settings.LOGGING = {"version": 1, "disable_existing_loggers": True}
+    logger = logging.getLogger("portal.jobs")
+    found()
+    assert "portal_with_asgi" in sys.modules
+    assert not logger.disabled
 
 
 def test_an_application_without_our_waits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
