@@ -15,6 +15,12 @@ from tests.harness.shared_folder import made_once
 from tests.portal.portals import RUNSERVER, Host, running_host
 
 WIDGETS = {"tom-select": ".ts-wrapper", "select2": ".select2-container"}
+# The members page has two selects side by side.
+PAGES = ("/ask/", "/ask/settings", "/ask/insights", "/ask/rooms/lobby/manage/members")
+# The pages of managers have selects, too.
+MAKE_EVERYONE_ADMIN = (
+    "from django.contrib.auth import get_user_model; get_user_model().objects.update(is_superuser=True)"
+)
 # Where each select is, and whether it takes part in a form and is reached by Tab.
 SELECTS = """() => [...document.querySelectorAll(".ask-bridge select")].map((select) => {
   const { x, width, height } = select.getBoundingClientRect();
@@ -41,6 +47,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     with made_once("portal-selects", install_widgets) as folder:
         (data / "npm").symlink_to(folder / "node_modules")
     with running_host("own_selects", data, RUNSERVER) as running:
+        running.run("django", "shell", "-c", MAKE_EVERYONE_ADMIN)
         yield running
 
 
@@ -64,7 +71,10 @@ def visit(host: Host, chromium: Browser) -> Iterator[Callable[..., Page]]:
     context.close()
 
 
-@pytest.mark.parametrize("path", ["/ask/", "/ask/settings", "/ask/insights"])
+# The members page has two selects side by side.
+@pytest.mark.parametrize(
+    "path", ["/ask/", "/ask/settings", "/ask/insights", "/ask/rooms/lobby/manage/members"]
+)
 @pytest.mark.parametrize("widgets", WIDGETS)
 def test_our_selects_look_and_work_as_without_the_script(
     visit: Callable[..., Page], widgets: str, path: str

@@ -5,8 +5,9 @@
 const MOST_TIMES = 20;
 const timesRestored = new WeakMap();
 
-// All classes of ours begin with "ab-"; a widget may copy those of the select.
-const isWidget = ({ classList }) => [...classList].some((name) => !/^(ab|htmx)-/.test(name));
+// All classes of ours begin with "ab-"; a widget may copy those of the select. The next element can be another select
+// of ours, which has the classes of the script as well.
+const isWidget = (element) => !element.matches("select") && [...element.classList].some((name) => !/^(ab|htmx)-/.test(name));
 
 // A copy, because scripts keep what they know of a select at the element. Of its new classes it keeps those by which
 // they recognize a select that they need not replace.
