@@ -27,7 +27,8 @@ SELECTS = """() => [...document.querySelectorAll(".ask-bridge select")].map((sel
   const labels = [...select.labels].map((label) => label.textContent.trim());
   const { color, backgroundColor, opacity } = getComputedStyle(select);
   const attributes = [select.name, select.value, select.disabled, select.tabIndex, select.ariaHidden];
-  return [x, width, height, color, backgroundColor, opacity, labels, ...attributes, select.length];
+  const options = [...select.options].map(({ value }) => value);
+  return [x, width, height, color, backgroundColor, opacity, labels, ...attributes, options];
 })"""
 
 

@@ -4,6 +4,8 @@
 // A portal that replaces each new select again and again wins: two observers would never come to an end.
 const MOST_TIMES = 20;
 const timesRestored = new WeakMap();
+// What is in each select, in our order: TomSelect moves the chosen option to the end.
+const originals = new WeakMap();
 
 // All classes of ours begin with "ab-"; a widget may copy those of the select. The next element can be another select
 // of ours, which has the classes of the script as well.
@@ -15,6 +17,9 @@ function restore(select, widget) {
   const times = timesRestored.get(select) ?? 0;
   if (times === MOST_TIMES) return;
   const copy = select.cloneNode(true);
+  const original = originals.get(select);
+  if (original?.length === copy.length) copy.replaceChildren(...original.cloneNode(true).children);
+  originals.set(copy, original);
   copy.value = select.value;
   copy.classList.remove(...[...copy.classList].filter((name) => name.includes("hidden")));
   for (const name of ["aria-hidden", "hidden", "style", "tabindex"]) copy.removeAttribute(name);
@@ -31,6 +36,7 @@ function restoreIfReplaced(element) {
   if (element.nodeType === Node.ELEMENT_NODE && select?.matches(".ask-bridge select") && isWidget(element)) restore(select, element);
 }
 
+for (const select of document.querySelectorAll(".ask-bridge select")) originals.set(select, select.cloneNode(true));
 document.querySelectorAll(".ask-bridge select + *").forEach(restoreIfReplaced);
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) addedNodes.forEach(restoreIfReplaced);
