@@ -14,7 +14,8 @@ from rooms import lifecycle
 from rooms.access import locks
 from rooms.access.locks import standing_of
 from rooms.contract.restrictions import Lock
-from rooms.live import events as frames
+from rooms.live import frames
+from rooms.live.events import frames_after, open_frames
 from rooms.models import Membership, Question, Room
 from rooms.permissions import Permissions
 from tests.harness.timing import CLOCK_TIME
@@ -222,7 +223,7 @@ def count_in(sent: str) -> str:
 
 def test_a_new_question_comes_locked_to_those_who_may_not_decide_it(ask: Ask, ana: Any, ben: Any) -> None:
     question = ask(care=FIRST_ANA)
-    _, changes = frames.frames_after(question.room_id, question.revision - 1, ["en"])
+    _, changes = frames_after(question.room_id, question.revision - 1, ["en"])
     to_ana, to_ben = sent_to(changes, ana, question.room), sent_to(changes, ben, question.room)
     assert "question" in events(to_ana)
     assert "is-locked" not in to_ana
@@ -234,7 +235,7 @@ def test_a_new_question_comes_locked_to_those_who_may_not_decide_it(ask: Ask, an
 
 def test_a_room_that_is_new_to_a_page_comes_with_its_locks(ask: Ask, ben: Any) -> None:
     locked, free = ask(care=FIRST_ANA), ask()
-    _, changes = frames.open_frames(locked.room_id)
+    _, changes = open_frames(locked.room_id)
     assert events(sent_to(changes, ben, locked.room)) == ["others", "question", "count-ops"]
     assert count_in(sent_to(changes, ben, free.room)) == "1"
 
@@ -244,7 +245,7 @@ def test_escalation_unlocks_the_card_of_an_open_page(ask: Ask, ana: Any, ben: An
     room = question.room
     before = question.revision
     question = escalated(question)
-    _, changes = frames.frames_after(question.room_id, before, ["en"])
+    _, changes = frames_after(question.room_id, before, ["en"])
     to_ben = sent_to(changes, ben, room)
     # The card first: it is as new as its marks, which would make it look old.
     assert events(to_ben) == [f"unlock-{question.pk}", f"marks-{question.pk}", "count-ops"]
@@ -267,7 +268,7 @@ def test_who_does_not_vote_stays_locked_out_after_escalation(ask: Ask, cy: Any) 
     question = ask(care={"votes": votes, "first": ["ana", "ben"], "escalate_seconds": 60})
     before = question.revision
     question = escalated(question)
-    _, changes = frames.frames_after(question.room_id, before, ["en"])
+    _, changes = frames_after(question.room_id, before, ["en"])
     sent = sent_to(changes, cy, question.room)
     assert events(sent) == [f"marks-{question.pk}", "count-ops"]
     assert count_in(sent) == "0"
@@ -276,7 +277,7 @@ def test_who_does_not_vote_stays_locked_out_after_escalation(ask: Ask, cy: Any) 
 def test_a_card_is_rendered_once_for_all_who_see_it_alike(ask: Ask, ana: Any, room: Room) -> None:
     users = [get_user_model().objects.create_user(f"person-{number}") for number in range(5)]
     question = ask(care=FIRST_ANA)
-    _, changes = frames.frames_after(room.pk, question.revision - 1)
+    _, changes = frames_after(room.pk, question.revision - 1)
     sent = {sent_to(changes, user, room) for user in users}
     assert len(sent) == 1
     (card,) = [frame for frame in changes if frame.event == "question"]
@@ -287,7 +288,7 @@ def test_a_card_is_rendered_once_for_all_who_see_it_alike(ask: Ask, ana: Any, ro
 
 def test_a_watchers_count_is_nothing(ask: Ask, own_rules: None, ana: Any, ben: Any) -> None:
     question = ask()
-    _, changes = frames.frames_after(question.room_id, question.revision - 1)
+    _, changes = frames_after(question.room_id, question.revision - 1)
     assert count_in(sent_to(changes, ana, question.room)) == "1"
     assert count_in(sent_to(changes, ben, question.room)) == "0"
     assert "others" in events(sent_to(changes, ben, question.room))

@@ -200,6 +200,7 @@ def test_name_with_markup_is_escaped() -> None:
     assert "&lt;&lt;<img" in html
 
 
+@pytest.mark.django_db  # Django's own checks ask the database what it supports
 @pytest.mark.parametrize("path", ["portal.nowhere.Names", "rooms.permissions.Permissions"])
 def test_check_refuses_a_class_that_is_none(settings: Any, path: str) -> None:
     settings.ASK_BRIDGE = {"PROFILES": path}

@@ -257,7 +257,7 @@ def test_manager_chooses_what_a_key_may_do(
     Membership.objects.filter(user=ana).update(role="manager")
     page = browser.post("/rooms/ops/connect", {"label": "bot", **chosen}).content.decode()
     assert AgentKey.objects.get().scopes == scopes
-    assert f"<td><code>{', '.join(scopes)}</code></td>" in page
+    assert f'data-label="Scopes"><code>{", ".join(scopes)}</code></td>' in page
 
 
 def test_manager_cannot_invent_a_scope(browser: Client, room: Room, ana: Any) -> None:
