@@ -353,7 +353,7 @@ def foreign_in(reply: Any) -> set[str]:
 
 
 def test_settings_of_a_room_are_german(
-    manager: Client, german_room: Room, ask: Callable[..., Question]
+    manager: Client, german_room: Room, people: Any, ask: Callable[..., Question]
 ) -> None:
     ask()
     german_room.keys.create(label="¤bot", lookup="a" * 10, digest="x", expires_at=timezone.now())
@@ -361,7 +361,7 @@ def test_settings_of_a_room_are_german(
     lifecycle.create_invitation(
         german_room, get_user_model().objects.create_superuser("¤root"), days=1, max_uses=5
     )
-    Group.objects.create(name="¤Gruppe").user_set.add(1)
+    Group.objects.create(name="¤Gruppe").user_set.add(people[0])
     for page in (
         "",
         "/members",
