@@ -74,7 +74,7 @@ def test_a_settled_card_names_no_one(agent: Agent, room_page: RoomPage) -> None:
 def test_the_room_says_who_is_here(agent: Agent, open_browser: Callable[..., BrowserContext]) -> None:
     ana = open_browser("ana").new_page()
     ana.goto(f"/rooms/{agent.room}")
-    here = ana.get_by_role("complementary")
+    here = ana.get_by_role("region", name="Here now")
     expect(here.get_by_text("Ana Costa")).to_be_visible()
     # Eli looks at the inbox and would see a question of this room.
     context = open_browser("eli")

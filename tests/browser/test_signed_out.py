@@ -77,7 +77,8 @@ def test_a_checklist_that_asks_for_news_says_nothing_of_sending(page: Page, agen
     wait_for_stream(page)
     with page.expect_response(lambda reply: "/connect/steps" in reply.url and reply.status == 401):
         sign_out(page)
-    expect(page.locator("#ab-connection")).to_contain_text("You are signed out")
+    # The stream ends at the next look at its session, within ten seconds.
+    expect(page.locator("#ab-connection")).to_contain_text("You are signed out", timeout=60_000)
     with page.expect_response(lambda reply: "/connect/steps" in reply.url):
         expect(page.locator("#ab-notice")).to_be_empty()
 

@@ -124,7 +124,7 @@ def test_another_package_rooms_is_refused_in_a_sentence(bare_machine: Machine, p
 
 def test_uninstalling_leaves_nothing_behind(bare_machine: Machine, project: Path) -> None:
     """The last test of this file."""
-    remove_tables, forget_types, uninstall = commands("What your portal has, or lacks")
+    *_, remove_tables, forget_types, uninstall = commands("What your portal has, or lacks")
     bare_machine.check(*remove_tables.split(), cwd=project)
     for name, lines in (("settings.py", SETTINGS), ("urls.py", URLS)):
         file = project / "mysite" / name
