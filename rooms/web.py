@@ -203,6 +203,14 @@ def is_htmx(request: HttpRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
+def wants_part(request: HttpRequest) -> bool:
+    """Whether a script asks for a part of the page, neither to load it anew nor to restore it."""
+    is_whole = (
+        request.headers.get("HX-Target") == "ab-layout" or "HX-History-Restore-Request" in request.headers
+    )
+    return is_htmx(request) and not is_whole
+
+
 def sentences(texts: list[str], status: int) -> HttpResponse:
     """Show these sentences on the card and leave its form as it is."""
     html = render_to_string("ask_bridge/_card_errors.html", {"errors": texts})

@@ -24,7 +24,7 @@ from rooms.models import Question
 from rooms.rendering import markup
 from rooms.rendering.card_content import Card
 from rooms.rendering.humanize import duration
-from rooms.web import base_context, in_order, is_htmx, page
+from rooms.web import base_context, in_order, page, wants_part
 
 RESULTS_PER_PAGE = 30
 # Enough that a new answer appears at once; the page does not wait until a long history is written.
@@ -114,8 +114,7 @@ def history_page(request: HttpRequest) -> HttpResponse:
         "next_before": found.next_before,
         "is_first_page": not before,
     }
-    # htmx restores history with a request of its own, which needs the whole page.
-    if is_htmx(request) and "HX-History-Restore-Request" not in request.headers:
+    if wants_part(request):
         template = "ask_bridge/_history_rows.html" if before else "ask_bridge/_history_results.html"
         return render(request, template, context | _total(criteria, rooms, found, before))
     context |= base_context(request, rooms) | _total(criteria, rooms, found, before)

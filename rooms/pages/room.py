@@ -18,7 +18,7 @@ from rooms.models import AgentKey, Message, Question, Room
 from rooms.pages.open_cards import number_in, open_cards
 from rooms.people import agents, presence
 from rooms.rendering import cards
-from rooms.web import base_context, form, is_htmx, page, retry_later, too_many_in_words
+from rooms.web import base_context, form, is_htmx, page, retry_later, too_many_in_words, wants_part
 
 # A page's worth of the timeline; older entries load on demand.
 ENTRIES_PER_PAGE = 30
@@ -43,7 +43,7 @@ def room(request: HttpRequest, room: str) -> HttpResponse:
         "next_before": next_before,
         "rendered": rendered,
     }
-    if is_htmx(request) and before:
+    if wants_part(request) and before:
         return render(request, "ask_bridge/_timeline.html", context)
     open_questions = Question.objects.with_answer().open().filter(room=own_room).order_by("position")
     base = base_context(request, room=own_room)

@@ -196,6 +196,7 @@ def test_a_new_member_sees_the_room_on_an_open_page_and_a_removed_one_loses_it(
     page.get_by_role("button", name="Remove Eli Novak").click()
     expect(page.get_by_text("Removed.")).to_be_visible()
     expect(in_rail).to_have_count(0, timeout=30_000)
+    expect(guest.get_by_role("heading", name="History")).to_be_visible()
 
 
 def test_every_page_is_accessible(creator: Callable[..., Page], open_browser: OpenBrowser) -> None:

@@ -81,6 +81,12 @@ def test_a_page_that_takes_its_own_form_is_where_the_login_leads_back_to(
     assert client.post(address, {"name": "x"})["Location"] == f"/login/?next={address}"
 
 
+@pytest.mark.parametrize("address", ["/", "/history", "/history?before=9", "/rooms/ops?before=9"])
+def test_a_page_that_loads_its_content_anew_gets_all_of_it(browser: Client, room: Room, address: str) -> None:
+    headers = {"HX-Request": "true", "HX-Target": "ab-layout"}
+    assert 'id="ab-layout"' in browser.get(address, headers=headers).content.decode()
+
+
 def test_a_renamed_room_has_its_new_address_on_every_card(
     browser: Client, question: Question, room: Room
 ) -> None:

@@ -32,10 +32,10 @@ let layout = null;
 let alwaysSubmits = false;
 let tapAnswers = false;
 
-// Again when the page has loaded its content anew, which replaces this element.
+// Again when the page has loaded its content anew, which removes this element before the new one is there.
 function readPreferences() {
   const shown = document.getElementById("ab-layout");
-  if (shown === layout) return;
+  if (!shown || shown === layout) return;
   layout = shown;
   alwaysSubmits = layout.dataset.submit === "always";
   tapAnswers = "oneTap" in layout.dataset;

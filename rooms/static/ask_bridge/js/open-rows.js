@@ -84,10 +84,10 @@ function remember() {
   known = new Map([...list.children].map((card) => [card.id, card.matches(".ab-is-open")]));
 }
 
-// Again when the page has loaded its content anew, which replaces the list.
+// Again when the page has loaded its content anew, which removes the list before the new one is there.
 function start() {
   const shown = document.getElementById("ab-open-questions");
-  if (shown === list) return;
+  if (!shown || shown === list) return;
   list = shown;
   if (isMany()) openCards().slice(1).forEach(fold);
   remember();
