@@ -359,4 +359,4 @@ def test_a_viewer_that_does_not_read_delays_a_stop_as_the_table_says(
         if delay.startswith("until they leave") and sys.version_info >= (3, 12):
             viewer.close()
         # Long enough for a busy machine, and not without end.
-        host.portal.process.wait((int(told[1]) if told else 0) + PATIENCE_SECONDS)
+        host.portal.process.wait((int(told[1]) if told else 0) + 6 * PATIENCE_SECONDS)
