@@ -17,6 +17,14 @@ pytestmark = pytest.mark.whole_browser
 OpenBrowser = Callable[..., BrowserContext]
 
 
+# A worker that is still being activated gets no push from the developer tools.
+WORKER_ACTIVATED = """() => navigator.serviceWorker.ready.then(async ({ active }) => {
+  while (active.state !== "activated") {
+    await new Promise((resolve) => active.addEventListener("statechange", resolve, { once: true }));
+  }
+})"""
+
+
 class Device:
     """A browser with the service worker; pushes come by its developer tools, without a push service."""
 
@@ -51,7 +59,7 @@ def device(open_browser: OpenBrowser) -> Device:
     page = context.new_page()
     page.goto("/settings")
     page.evaluate("navigator.serviceWorker.register(document.getElementById('ab-layout').dataset.worker)")
-    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.evaluate(WORKER_ACTIVATED)
     return Device(context, page)
 
 

@@ -366,6 +366,11 @@ FOREIGN = [
 ]
 
 
+def headers_of(reply: Any) -> dict[str, str]:
+    """All but the time of the reply: the next one may be of the next second."""
+    return {name: value for name, value in reply.headers.items() if name != "Expires"}
+
+
 @pytest.mark.parametrize("row", FOREIGN, ids=str)
 def test_foreign_looks_exactly_like_missing(row: Row, cast: Cast) -> None:
     question = cast.ask()
@@ -379,7 +384,7 @@ def test_foreign_looks_exactly_like_missing(row: Row, cast: Cast) -> None:
         for slug, question_id in twins:
             missing = cast.send(actor, row.method, address(row.route, slug, question_id))
             assert (missing.status_code, missing.content) == (foreign.status_code, foreign.content)
-            assert missing.headers == foreign.headers
+            assert headers_of(missing) == headers_of(foreign)
 
 
 @pytest.mark.parametrize("actor", ["anonymous", "stranger", "key", "foreign-key", "revoked-key"])
