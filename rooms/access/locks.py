@@ -185,7 +185,7 @@ class Careful(NamedTuple):
     voters: frozenset[str]
 
 
-NOBODY: frozenset[str] = frozenset()
+NO_VOTERS: frozenset[str] = frozenset()
 
 
 def _careful(**conditions: Any) -> Iterator[Careful]:
@@ -197,5 +197,5 @@ def _careful(**conditions: Any) -> Iterator[Careful]:
     for id, room_id, is_attended, care, escalates_at, votes in questions.annotate(
         care_text=F("care_text")
     ).values_list(*columns):
-        voters = frozenset(vote["username"] for vote in votes) if votes else NOBODY
+        voters = frozenset(vote["username"] for vote in votes) if votes else NO_VOTERS
         yield Careful(id, room_id, is_attended, parsed(care, escalates_at is not None), voters)

@@ -32,7 +32,7 @@ let layout = null;
 let alwaysSubmits = false;
 let tapAnswers = false;
 
-// Again when the page has loaded its content anew, which removes this element before the new one is there.
+// Again when the page has loaded its content anew, which replaces this element; a reply without it leaves none.
 function readPreferences() {
   const shown = document.getElementById("ab-layout");
   if (!shown || shown === layout) return;

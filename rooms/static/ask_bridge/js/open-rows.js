@@ -84,7 +84,7 @@ function remember() {
   known = new Map([...list.children].map((card) => [card.id, card.matches(".ab-is-open")]));
 }
 
-// Again when the page has loaded its content anew, which removes the list before the new one is there.
+// Again when the page has loaded its content anew, which replaces the list; a reply without it leaves none.
 function start() {
   const shown = document.getElementById("ab-open-questions");
   if (!shown || shown === list) return;
